@@ -1,0 +1,6 @@
+"""Readers: from files to tensor headers and row blocks."""
+
+from embcalc.checkpoints.base import Checkpoint, RowBlock
+from embcalc.checkpoints.open import open_checkpoint
+
+__all__ = ["Checkpoint", "RowBlock", "open_checkpoint"]

@@ -1,0 +1,101 @@
+"""The application: its commands, and the boundary where errors become two lines and a code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from embcalc import __version__
+from embcalc.cli.demo import demo
+from embcalc.cli.exit_codes import ExitCode
+from embcalc.errors import EmbcalcError
+
+app = typer.Typer(
+    name="embcalc",
+    help="Calculator and inspector for the embedding layer of language models.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+COMMANDS = (demo,)
+for command in COMMANDS:
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"embcalc {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Calculator and inspector for the embedding layer of language models."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code.
+
+    Only embcalc's own errors and wrong usage become messages; anything else is a bug and keeps
+    its traceback.
+    """
+    try:
+        code = app(args=arguments, standalone_mode=False)
+    except EmbcalcError as error:
+        return _refuse(error.message, error.hint)
+    except typer.Abort:
+        return _interrupted()
+    except KeyboardInterrupt:
+        return _interrupted()
+    except BrokenPipeError:
+        # The reader of our output has gone: nothing is left to say, and nobody to say it to.
+        sys.stdout = None  # type: ignore[assignment]
+        return ExitCode.OK
+    except Exception as error:
+        usage = _usage_message(error)
+        if usage is None:
+            raise
+        return _refuse(usage, "see 'embcalc --help'")
+    return code if isinstance(code, int) else ExitCode.OK
+
+
+def entry_point() -> None:
+    """The `embcalc` program."""
+    raise SystemExit(main())
+
+
+def _usage_message(error: Exception) -> str | None:
+    """The message of a wrong command line; None for any other exception.
+
+    Typer documents `BadParameter` alone of its usage errors; the others share this method.
+    """
+    format_message = getattr(error, "format_message", None)
+    return None if format_message is None else str(format_message())
+
+
+def _refuse(message: str, hint: str | None) -> int:
+    from embcalc.render.layout import safe
+
+    typer.echo(f"error: {safe(message)}", err=True)
+    if hint:
+        typer.echo(f"hint: {safe(hint)}", err=True)
+    return ExitCode.CANNOT_RUN
+
+
+def _interrupted() -> int:
+    typer.echo("interrupted", err=True)
+    return ExitCode.INTERRUPTED

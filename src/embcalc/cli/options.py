@@ -1,0 +1,65 @@
+"""Options and arguments that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ModelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A local file or folder, a hub id (org/name[@revision]) or an address (s3://, https://).",
+        show_default=False,
+    ),
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write there instead of stdout: the whole result or nothing.",
+        show_default=False,
+    ),
+]
+TokenizerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenizer",
+        metavar="PATH",
+        help="Tokenizer file or folder. [default: the one beside the model]",
+        show_default=False,
+    ),
+]
+
+
+class Format(StrEnum):
+    """Formats for commands whose result is one document."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class RowsFormat(StrEnum):
+    """Formats for commands whose result has rows."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+class FindingsFormat(StrEnum):
+    """Formats for commands whose result is findings."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    GITHUB = "github"
+    SARIF = "sarif"
+    JUNIT = "junit"

@@ -1,0 +1,68 @@
+"""What the readers need of a place that holds files: names, sizes, byte ranges.
+
+`embcalc.sources` implements both protocols for local folders, hub repositories and other
+addresses; readers and tokenizers see no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+Buffer = bytes | memoryview
+
+
+class File(Protocol):
+    """One file, opened for reading byte ranges."""
+
+    @property
+    def name(self) -> str:
+        """Relative to the folder, with forward slashes."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+    @property
+    def local_path(self) -> str | None:
+        """Where it lies on this machine, or None for a remote file."""
+
+    def read(self, start: int = 0, length: int | None = None) -> bytes:
+        """Read bytes `[start, start + length)`, to the end when `length` is None.
+
+        Returns fewer bytes only where the file ends first.
+
+        Raises:
+            SourceError: the place does not answer, or the file changed underneath.
+        """
+
+    def stream(self, start: int, length: int, block: int) -> Iterator[Buffer]:
+        """Yield the bytes `[start, start + length)` in pieces of `block` bytes (the last may be
+        shorter), each valid until the next is asked for. Memory stays bounded whatever `length`.
+
+        Raises:
+            SourceError: as for `read`; also where the file ends before `start + length`.
+        """
+
+
+class Folder(Protocol):
+    """A set of files that belong to one model."""
+
+    @property
+    def label(self) -> str:
+        """The address as the user gave it."""
+
+    def names(self) -> tuple[str, ...]:
+        """Names of all files, sorted, relative, with forward slashes."""
+
+    def open(self, name: str) -> File:
+        """Open one file.
+
+        Raises:
+            SourceError: there is no such file, or it cannot be read.
+        """
+
+
+def read_small(folder: Folder, name: str) -> bytes | None:
+    """Read a whole small file (a config, a tokenizer), or None where the folder has none."""
+    return folder.open(name).read() if name in folder.names() else None

@@ -1,0 +1,63 @@
+"""Tensors as a checkpoint's header describes them, and the roles that embcalc gives them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import prod
+
+from embcalc.core.dtypes import DType
+
+
+class Role(StrEnum):
+    """What a tensor is to the embedding layer."""
+
+    TOKEN = "token"  # noqa: S105 - a role, no password
+    OUTPUT = "output"
+    POSITION = "position"
+    TOKEN_TYPE = "token_type"  # noqa: S105 - a role, no password
+    PER_LAYER = "per_layer"
+    OUTPUT_BIAS = "output_bias"
+    CODEBOOK = "codebook"
+    MTP_TOKEN = "mtp_token"  # noqa: S105 - a role, no password
+    MTP_OUTPUT = "mtp_output"
+    TOKEN_EXTRA = "token_extra"  # noqa: S105 - a role, no password
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorInfo:
+    """One tensor of a checkpoint, known from headers alone."""
+
+    name: str
+    """As stored, wrappers included."""
+    shape: tuple[int, ...]
+    """Logical shape: of a packed quantised tensor, the shape of the weights that it holds."""
+    dtype: DType
+    file: str
+    """Name of the file that stores it, relative to the checkpoint's folder."""
+    nbytes: int
+    """Bytes stored, scales and zero points of a quantised tensor included."""
+    storage: str | None = None
+    """Identity of the stored bytes: two tensors of one storage are one and the same matrix.
+    None where the format cannot share."""
+
+    @property
+    def scalars(self) -> int:
+        """Number of scalars."""
+        return prod(self.shape)
+
+    @property
+    def parameters(self) -> int:
+        """Scalars that are weights: an integer or boolean buffer has none."""
+        return self.scalars if self.dtype.is_weight else 0
+
+    @property
+    def rows(self) -> int:
+        """Size of the first axis; 1 for a scalar."""
+        return self.shape[0] if self.shape else 1
+
+    @property
+    def width(self) -> int:
+        """Scalars per row."""
+        return prod(self.shape[1:])

@@ -1,0 +1,92 @@
+"""Plain text for terminals: safe strings, aligned columns, sizes with their units.
+
+Tables are laid out here and not by rich: importing rich's console costs 40 ms, more than the
+whole start-up may (docs/architecture.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from unicodedata import category
+
+WIDTH = 80
+
+
+def safe(text: str) -> str:
+    """Escape whatever would act on a terminal: controls, line breaks, bidi marks, surrogates."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char if _harmless(char) else _escape(char) for char in text)
+
+
+def _harmless(char: str) -> bool:
+    return char.isprintable() and category(char) not in ("Cf", "Cc", "Cs", "Co", "Zl", "Zp")
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def cell_width(text: str) -> int:
+    """Terminal columns that `text` takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def clip(text: str, width: int) -> str:
+    """Cut `text` to at most `width` terminal columns, with an ellipsis where something went."""
+    if cell_width(text) <= width:
+        return text
+    kept = ""
+    for char in text:
+        if cell_width(kept + char) > width - 1:
+            break
+        kept += char
+    return kept + "…"
+
+
+def table(rows: Iterable[Sequence[str]], align: str, indent: int = 2, gap: int = 2) -> list[str]:
+    """Lay out rows in columns.
+
+    Args:
+        rows: cells, already safe; the first row is usually the heading.
+        align: one letter a column: `l` left, `r` right.
+        indent: blanks before the first column.
+        gap: blanks between columns.
+    """
+    grid = [list(row) for row in rows]
+    widths = [max(cell_width(row[i]) for row in grid) for i in range(len(align))] if grid else []
+    lines = []
+    for row in grid:
+        cells = [
+            " " * (width - cell_width(cell)) + cell
+            if side == "r"
+            else cell + " " * (width - cell_width(cell))
+            for cell, width, side in zip(row, widths, align, strict=True)
+        ]
+        lines.append((" " * indent + (" " * gap).join(cells)).rstrip())
+    return lines
+
+
+_GB = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
+_GIB = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+
+
+def decimal_size(nbytes: int) -> str:
+    """Bytes in powers of ten: `4.608 GB`."""
+    return _size(nbytes, _GB)
+
+
+def binary_size(nbytes: int) -> str:
+    """Bytes in powers of two: `4.292 GiB`."""
+    return _size(nbytes, _GIB)
+
+
+def _size(nbytes: int, units: tuple[tuple[str, int], ...]) -> str:
+    for name, factor in units:
+        if nbytes >= factor:
+            return f"{nbytes / factor:.3f} {name}"
+    return f"{nbytes:,} B"

@@ -1,0 +1,111 @@
+"""Files on this machine."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from embcalc.core.files import Buffer, File
+from embcalc.errors import SourceError
+
+MAX_DEPTH = 3
+"""Folders below the model's own that are looked into."""
+
+
+class LocalFile:
+    """A file of the local file system."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path = path
+        self.name = name
+        try:
+            self.size = path.stat().st_size
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    @property
+    def local_path(self) -> str:
+        """The path."""
+        return str(self._path)
+
+    def read(self, start: int = 0, length: int | None = None) -> bytes:
+        """Read a byte range."""
+        try:
+            with self._path.open("rb") as stream:
+                stream.seek(start)
+                return stream.read() if length is None else stream.read(length)
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
+
+    def stream(self, start: int, length: int, block: int) -> Iterator[Buffer]:
+        """Yield a byte range in pieces, from a map whose pages are dropped behind."""
+        end = start + length
+        if end > self.size:
+            raise SourceError(f"{self._path} ends at byte {self.size:,}; {end:,} are needed")
+        if length == 0:
+            return
+        try:
+            with self._path.open("rb") as stream:
+                mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
+        view = memoryview(mapping)
+        dropped = start - start % mmap.PAGESIZE
+        for at in range(start, end, block):
+            stop = min(at + block, end)
+            yield view[at:stop]
+            dropped = _drop(mapping, dropped, stop)
+
+
+def _drop(mapping: mmap.mmap, start: int, stop: int) -> int:
+    """Let the system take back the whole pages of `[start, stop)`; return the new start."""
+    stop -= stop % mmap.PAGESIZE
+    if stop > start and hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
+        return stop
+    return start
+
+
+class LocalFolder:
+    """A folder of the local file system."""
+
+    def __init__(self, path: Path, label: str) -> None:
+        self._path = path
+        self.label = label
+        self._names: tuple[str, ...] | None = None
+
+    def names(self) -> tuple[str, ...]:
+        """Names of all files, hidden ones left out."""
+        if self._names is None:
+            try:
+                self._names = tuple(sorted(_walk(self._path, "", MAX_DEPTH)))
+            except OSError as error:
+                raise _unreadable(self._path, error) from error
+        return self._names
+
+    def open(self, name: str) -> File:
+        """Open one file."""
+        return LocalFile(self._path / name, name)
+
+
+def _walk(folder: Path, prefix: str, depth: int) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if entry.is_dir():
+                if depth:
+                    yield from _walk(folder / entry.name, f"{prefix}{entry.name}/", depth - 1)
+            else:
+                yield f"{prefix}{entry.name}"
+
+
+def _unreadable(path: Path, error: OSError) -> SourceError:
+    if path.is_symlink() and not path.exists():
+        return SourceError(
+            f"{path} is a link to {path.readlink()}, which does not exist",
+            hint="a file of the hub's cache was deleted; download the model again",
+        )
+    return SourceError(f"cannot read {path}: {error.strerror or error}")

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from embcalc.usecases.demo import ROWS, TOKENS
+from tests.conftest import Run
+
+
+def test_writes_a_model_that_the_reference_libraries_read(
+    run: Callable[..., Run], tmp_path: Path
+) -> None:
+    folder = tmp_path / "tiny"
+    assert run("demo", folder).code == 0
+    table = load_file(folder / "model.safetensors")["model.embed_tokens.weight"]
+    assert np.array_equal(table, np.array(ROWS, np.float32))
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    encoded = tokenizer.encode_batch(["我爱学习", "你爱"])
+    assert [sequence.ids for sequence in encoded] == [[1, 2, 3], [4, 2, 0]]
+    assert json.loads((folder / "config.json").read_text())["vocab_size"] == len(TOKENS)
+
+
+def test_refuses_a_folder_that_is_not_empty(run: Callable[..., Run], tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("kept")
+    result = run("demo", tmp_path)
+    assert result.code == 2
+    assert result.err.startswith("error: ")
+    assert "nothing was written" in result.err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_fills_an_empty_folder_and_makes_missing_parents(
+    run: Callable[..., Run], tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert run("demo", empty).code == 0
+    assert run("demo", tmp_path / "a" / "b").code == 0
+    assert (tmp_path / "a" / "b" / "tokenizer.json").exists()
+
+
+@pytest.mark.parametrize("target", ["file.txt", "file.txt/below"])
+def test_a_file_in_the_way_is_named(run: Callable[..., Run], tmp_path: Path, target: str) -> None:
+    (tmp_path / "file.txt").write_text("kept")
+    result = run("demo", tmp_path / target)
+    assert result.code == 2
+    assert target in result.err
+    assert (tmp_path / "file.txt").read_text() == "kept"
