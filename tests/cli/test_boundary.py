@@ -20,9 +20,7 @@ def test_help_and_version_import_nothing_heavy(arguments: list[str]) -> None:
         f"loaded = [name for name in {HEAVY!r} if name in sys.modules]\n"
         "sys.exit(f'loaded: {loaded}' if loaded else code)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 
@@ -44,7 +42,9 @@ def test_no_command_prints_help(run: Callable[..., Run]) -> None:
     assert "demo" in result.out
 
 
-@pytest.mark.parametrize("arguments", [["--nope"], ["nope"], ["demo", "--nope"], ["demo", "a", "b"]])
+@pytest.mark.parametrize(
+    "arguments", [["--nope"], ["nope"], ["demo", "--nope"], ["demo", "a", "b"]]
+)
 def test_wrong_usage_is_two_lines_and_code_two(
     run: Callable[..., Run], arguments: list[str]
 ) -> None:

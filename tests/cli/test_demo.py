@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
-from tokenizers import Tokenizer
 
 from embcalc.usecases.demo import ROWS, TOKENS
 from tests.conftest import Run
+from tokenizers import Tokenizer
 
 
 def test_writes_a_model_that_the_reference_libraries_read(

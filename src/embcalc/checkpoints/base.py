@@ -63,8 +63,9 @@ class Checkpoint(Protocol):
         """What opening noticed and survived: stale indexes, stray files, absent shards."""
 
     def blocks(self, name: str, rows: range | None = None) -> Iterator[RowBlock]:
-        """Stream the rows of a tensor (all, or the contiguous `rows`) in blocks of about
-        `BLOCK_BYTES`, each valid until the next is asked for.
+        """Stream the rows of a tensor: all, or the contiguous `rows`.
+
+        Blocks hold about `BLOCK_BYTES`; each is valid until the next is asked for.
 
         Raises:
             CheckpointError: the values cannot be had (the message says why).

@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _interrupted()
     except BrokenPipeError:
         # The reader of our output has gone: nothing is left to say, and nobody to say it to.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return ExitCode.OK
     except Exception as error:
         usage = _usage_message(error)

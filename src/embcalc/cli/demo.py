@@ -7,9 +7,9 @@ import typer
 
 
 def demo(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")
-    ] = Path("embcalc-demo"),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")] = Path(
+        "embcalc-demo"
+    ),
 ) -> None:
     """Write a tiny, complete model to try the other commands on.
 

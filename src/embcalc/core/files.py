@@ -37,8 +37,10 @@ class File(Protocol):
         """
 
     def stream(self, start: int, length: int, block: int) -> Iterator[Buffer]:
-        """Yield the bytes `[start, start + length)` in pieces of `block` bytes (the last may be
-        shorter), each valid until the next is asked for. Memory stays bounded whatever `length`.
+        """Yield the bytes `[start, start + length)` in pieces of `block` bytes.
+
+        The last may be shorter; each is valid until the next is asked for. Memory stays bounded
+        whatever `length`.
 
         Raises:
             SourceError: as for `read`; also where the file ends before `start + length`.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-Facts = TypeVar("Facts", contravariant=True)
+Facts = TypeVar("Facts")
 
 
 class Severity(StrEnum):

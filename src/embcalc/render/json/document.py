@@ -7,7 +7,9 @@ import math
 import re
 from typing import Any
 
-_ACTIVE = re.compile("[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]")
+_ACTIVE = re.compile(
+    "[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
+)
 """Characters that JSON allows raw and that act on a terminal, or that UTF-8 cannot encode."""
 
 
