@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
 
 class TextForm(StrEnum):
-    """How the text of a token is written in the vocabulary."""
+    """How the text of a base token is written; added tokens are always written plainly."""
 
     PLAIN = "plain"
     BYTE_LEVEL = "byte-level"
@@ -18,6 +18,16 @@ class TextForm(StrEnum):
     """`▁` is a space, `<0x0A>` a byte."""
     WORDPIECE = "wordpiece"
     """`##` continues a word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """An added token as a file declares it."""
+
+    text: str
+    id: int | None = None
+    special: bool = False
+    file: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +53,20 @@ class Vocabulary:
     """The file that holds the base vocabulary, relative to the folder."""
     form: TextForm = TextForm.PLAIN
     base: Mapping[str, int] = field(repr=False)
-    """Text to id, as the base vocabulary has it."""
+    """Text to id, as the base vocabulary has it. Where a text has several ids, the one that
+    encoding emits."""
+    listed: Sequence[str] | None = field(default=None, repr=False)
+    """Texts by id, where the format is a list in which a text may stand twice."""
     added: tuple[Token, ...] = ()
     """In the order in which the tokenizer takes them."""
 
     @cached_property
     def texts(self) -> Mapping[int, str]:
         """Effective id to text, exactly as stored. Where two texts share an id, the first wins."""
-        texts: dict[int, str] = {}
-        for text, token_id in self.base.items():
-            texts.setdefault(token_id, text)
+        if self.listed is not None:
+            texts = dict(enumerate(self.listed))
+        else:
+            texts = dict(zip(self.base.values(), self.base.keys(), strict=True))
         for token in self.added:
             texts.setdefault(token.id, token.text)
         return texts
@@ -62,6 +76,16 @@ class Vocabulary:
         """Effective ids of all tokens declared special."""
         return frozenset(token.id for token in self.added if token.special)
 
+    @cached_property
+    def added_ids(self) -> frozenset[int]:
+        """Effective ids of all added tokens: their texts are plain, whatever `form` says."""
+        return frozenset(token.id for token in self.added)
+
+    @cached_property
+    def appended(self) -> tuple[Token, ...]:
+        """Added tokens whose text the base vocabulary does not have."""
+        return tuple(token for token in self.added if token.text not in self.base)
+
     @property
     def base_size(self) -> int:
         """Number of texts in the base vocabulary."""
@@ -70,18 +94,90 @@ class Vocabulary:
     @cached_property
     def size(self) -> int:
         """Number of distinct texts: what `len(tokenizer)` counts."""
-        return len(self.base) + len({t.text for t in self.added if t.text not in self.base})
+        return len(self.base) + len({token.text for token in self.appended})
 
     @cached_property
     def max_id(self) -> int:
         """Largest effective id, -1 for an empty vocabulary."""
-        return max(self.texts, default=-1)
+        if self.listed is not None:
+            base = len(self.listed) - 1
+        else:
+            base = max(self.base.values(), default=-1)
+        return max(base, max((token.id for token in self.added), default=-1))
 
     @property
     def holes(self) -> int:
         """Ids below the largest that no token has."""
         return self.max_id + 1 - len(self.texts)
 
+    def hole_ids(self, limit: int) -> tuple[int, ...]:
+        """The first `limit` ids below the largest that no token has."""
+        return tuple(_take(_gaps(sorted(self.texts)), limit))
+
+    def id(self, text: str) -> int | None:
+        """The effective id of a text, or None."""
+        for token in self.added:
+            if token.text == text:
+                return token.id
+        return self.base.get(text)
+
     def text(self, token_id: int) -> str | None:
         """The stored text of an id, or None."""
         return self.texts.get(token_id)
+
+
+def append_added(
+    base: Mapping[str, int],
+    base_count: int,
+    declared: Iterable[Declared],
+    taken: Sequence[Token] = (),
+) -> tuple[Token, ...]:
+    """Give added tokens their effective ids, as the `tokenizers` library does.
+
+    A text of the base vocabulary keeps its id, a text added before keeps that one; any other is
+    appended: the first gets `base_count`, each further one the largest appended id + 1. The
+    declared id has no say. With holes in the base an appended id can meet one that is in use.
+
+    Args:
+        base: text to id.
+        base_count: number of entries of the base vocabulary, duplicates included where the
+            format is a list.
+        declared: in the order in which the tokenizer takes them; empty texts are ignored.
+        taken: tokens added before these.
+
+    Returns:
+        `taken` and one token for each distinct declared text.
+    """
+    tokens = {token.text: token for token in taken}
+    following = max([base_count, *(t.id + 1 for t in taken if t.text not in base)])
+    for item in declared:
+        if not item.text:
+            continue
+        known = tokens.get(item.text)
+        if known is not None:
+            token_id = known.id
+        elif item.text in base:
+            token_id = base[item.text]
+        else:
+            token_id = following
+            following += 1
+        tokens[item.text] = Token(
+            text=item.text,
+            id=token_id,
+            declared_id=item.id,
+            special=item.special or (known is not None and known.special),
+            file=item.file,
+        )
+    return tuple(tokens.values())
+
+
+def _gaps(ids: Sequence[int]) -> Iterator[int]:
+    expected = 0
+    for token_id in ids:
+        yield from range(expected, token_id)
+        expected = token_id + 1
+
+
+def _take(ids: Iterator[int], limit: int) -> Iterator[int]:
+    for _, token_id in zip(range(limit), ids, strict=False):
+        yield token_id
