@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
+from typing import Literal
 
 from embcalc.core.dtypes import DType
 
@@ -61,3 +62,33 @@ class TensorInfo:
     def width(self) -> int:
         """Scalars per row."""
         return prod(self.shape[1:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingTable:
+    """A tensor that holds one vector per row, and what it is to the embedding layer."""
+
+    role: Role
+    tensor: TensorInfo
+    recognised: Literal["name", "shape", "named"] = "name"
+    """By its name, by its shape alone, or because the user named it."""
+    note: str | None = None
+    """What a reader should know about how it was recognised: a wrapper that was stripped, a
+    fallback on the shape. One line."""
+    transposed: bool = False
+    """Whether the vectors are the columns: the stored shape is `[width, rows]`."""
+
+    @property
+    def name(self) -> str:
+        """The tensor's stored name."""
+        return self.tensor.name
+
+    @property
+    def rows(self) -> int:
+        """Number of vectors, padding included."""
+        return self.tensor.shape[1] if self.transposed else self.tensor.rows
+
+    @property
+    def width(self) -> int:
+        """Scalars per vector."""
+        return self.tensor.rows if self.transposed else self.tensor.width
