@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import errno
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -54,17 +54,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     its traceback.
     """
     try:
-        code = app(args=arguments, standalone_mode=False)
+        code = app(args=arguments, prog_name="embcalc", standalone_mode=False)
     except EmbcalcError as error:
         return _refuse(error.message, error.hint)
     except typer.Abort:
         return _interrupted()
     except KeyboardInterrupt:
         return _interrupted()
-    except BrokenPipeError:
-        # The reader of our output has gone: nothing is left to say, and nobody to say it to.
-        sys.stdout = None
-        return ExitCode.OK
+    except OSError as error:
+        # Help and version are printed by Typer; a full disk is the only way in which that fails.
+        if error.errno != errno.ENOSPC:
+            raise
+        return _refuse("cannot write the result: no space left on device", None)
     except Exception as error:
         usage = _usage_message(error)
         if usage is None:

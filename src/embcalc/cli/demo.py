@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -15,12 +16,14 @@ def demo(
 
     Example: embcalc demo tiny
     """
+    from embcalc.cli.output import deliver
     from embcalc.render.layout import safe
     from embcalc.usecases.demo import write_demo
 
     names = write_demo(folder)
-    place = safe(str(folder))
-    typer.echo(f"wrote {', '.join(names)} to {place}")
-    typer.echo("try:")
-    for line in (f"inspect {place}", f"check-vocab {place}"):
-        typer.echo(f"  embcalc {line}")
+    place = safe(shlex.quote(str(folder)))
+    deliver(
+        f"wrote {', '.join(names)} to {place}\ntry:\n"
+        + "".join(f"  embcalc {line}\n" for line in (f"inspect {place}", f"check-vocab {place}")),
+        None,
+    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
-import typer
-
+from embcalc.errors import UsageError
 from embcalc.render.files import whole_file
 
 
@@ -16,10 +16,24 @@ def deliver(text: str, output: Path | None) -> None:
     Raises:
         UsageError: the file cannot be written.
     """
+    whole = text if text.endswith("\n") else text + "\n"
     if output is None:
-        if hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(errors="backslashreplace")
-        typer.echo(text, nl=not text.endswith("\n"))
+        _print(whole)
         return
     with whole_file(output) as stream:
-        stream.write((text if text.endswith("\n") else text + "\n").encode())
+        stream.write(whole.encode())
+
+
+def _print(text: str) -> None:
+    if hasattr(sys.stdout, "reconfigure"):
+        # A terminal that lacks a character gets its escape, not a traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `| head` has what it wanted. The exit code stays the verdict's; what is still buffered
+        # must not be flushed into the closed pipe when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise UsageError(f"cannot write the result: {error.strerror or error}") from error

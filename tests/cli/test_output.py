@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from embcalc.cli.output import deliver
+from embcalc.errors import UsageError
+
+FULL = Path("/dev/full")
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def test_a_file_is_written_whole_with_a_final_line_break(tmp_path: Path) -> None:
+    target = tmp_path / "report.txt"
+    target.write_text("old")
+    target.chmod(0o640)
+    deliver("new", target)
+    assert target.read_text() == "new\n"
+    assert target.stat().st_mode & 0o777 == 0o640
+    assert names(tmp_path) == ["report.txt"]
+
+
+def test_a_folder_that_is_missing_is_an_error_and_nothing_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot write"):
+        deliver("new", tmp_path / "missing" / "report.txt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_leaves_the_old_file(tmp_path: Path) -> None:
+    from embcalc.render.files import whole_file
+
+    target = tmp_path / "report.txt"
+    target.write_text("old")
+
+    def interrupted() -> None:
+        with whole_file(target) as stream:
+            stream.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert target.read_text() == "old"
+    assert names(tmp_path) == ["report.txt"]
+
+
+def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "report").mkdir()
+    with pytest.raises(UsageError, match="cannot write"):
+        deliver("new", tmp_path / "report")
+    assert names(tmp_path) == ["report"]
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "made"]])
+def test_a_full_disk_is_one_line(arguments: list[str], tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "embcalc", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env=environment,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cannot write the result")
+
+
+def test_a_reader_that_leaves_early_changes_no_exit_code(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "embcalc", "demo", "made"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
