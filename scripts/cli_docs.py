@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import types
 import typing
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -59,7 +58,7 @@ def _row(parameter: inspect.Parameter, kind: Any, info: Any) -> str:  # noqa: AN
 
 def _choices(kind: Any) -> list[str]:  # noqa: ANN401
     for part in (kind, *typing.get_args(kind)):
-        if isinstance(part, type) and not isinstance(part, types.GenericAlias):
+        if isinstance(part, type):
             if issubclass(part, Enum):
                 return [str(member.value) for member in part]
         elif typing.get_args(part):
