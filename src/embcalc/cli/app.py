@@ -11,6 +11,7 @@ import typer
 from embcalc import __version__
 from embcalc.cli.demo import demo
 from embcalc.cli.exit_codes import ExitCode
+from embcalc.cli.lookup import lookup
 from embcalc.errors import EmbcalcError
 
 app = typer.Typer(
@@ -21,7 +22,7 @@ app = typer.Typer(
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (demo,)
+COMMANDS = (lookup, demo)
 for command in COMMANDS:
     app.command()(command)
 

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from embcalc.core.reports.lookup import LookupReport, LookupToken, OneHot
+from embcalc.render.layout import WIDTH, clip, decimal_size, safe, table
+
+FIRST_VALUES = 4
+TOKEN_WIDTH = 16
+MAX_POSITIONS = 200
+"""Rows of the table of vectors; --format json, csv and markdown give them all."""
+
+
+def render(report: LookupReport) -> str:
+    """Write the steps as a textbook would: text, tokens, ids, rows."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: LookupReport) -> Iterator[str]:
+    yield f"{safe(report.tensor)}: {report.rows:,} rows of {report.width:,} {report.dtype}"
+    if any(sequence.text is not None for sequence in report.sequences):
+        yield ""
+        yield from _text_to_tokens(report)
+    yield ""
+    yield from _ids(report)
+    yield ""
+    yield from _rows(report)
+    if report.one_hot is not None:
+        yield ""
+        yield from _one_hot(report, report.one_hot)
+    yield ""
+    for note in report.notes:
+        yield from wrapped(f"note: {note}")
+    yield from wrapped(
+        "note: these are rows of the table, before any layer: a token has the same vector in every "
+        "text. They are not sentence embeddings."
+    )
+
+
+def wrapped(text: str) -> list[str]:
+    """Fold a sentence into the width of the terminal, its continuation indented."""
+    return textwrap.wrap(safe(text), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _text_to_tokens(report: LookupReport) -> Iterator[str]:
+    yield f"text -> tokens  ({safe(report.tokenizer or '')})"
+    for number, sequence in enumerate(report.sequences):
+        if sequence.text is not None:
+            tokens = " | ".join(_name(token) for token in sequence.tokens if not token.padding)
+            text = clip(safe(sequence.text), 30)
+            yield clip(f"  {number}  {text} -> {tokens or '(nothing)'}", WIDTH)
+
+
+def _ids(report: LookupReport) -> Iterator[str]:
+    batch, length, _ = report.shape
+    yield f"tokens -> ids  [B, T] = [{batch}, {length}]"
+    digits = max((len(str(token)) for row in report.ids for token in row), default=1)
+    for number, sequence in enumerate(report.sequences):
+        cells = [
+            f"{token.id:>{digits}}" + ("*" if token.padding else " ") for token in sequence.tokens
+        ]
+        body = " ".join(cells).rstrip()
+        yield from textwrap.wrap(
+            f"[{body}]", WIDTH, initial_indent=f"  {number}  ", subsequent_indent="      "
+        )
+    if any(token.padding for sequence in report.sequences for token in sequence.tokens):
+        yield _padding_legend(report)
+
+
+def _padding_legend(report: LookupReport) -> str:
+    if report.pad_id is None:
+        return "  * padding: no pad id is declared, 0 stands in"
+    return f"  * padding: id {report.pad_id}, from {safe(report.pad_source or '')}"
+
+
+def _rows(report: LookupReport) -> Iterator[str]:
+    batch, length, width = report.shape
+    yield f"ids -> rows  [B, T, d] = [{batch}, {length}, {width}]"
+    shown = min(FIRST_VALUES, width)
+    columns = [f"[{column}]" for column in range(shown)]
+    heading = ("b", "t", "id", "token", "norm", *columns, "")
+    lines = [heading]
+    for index, position, token in _positions(report):
+        if len(lines) > MAX_POSITIONS:
+            break
+        vector = report.vectors[index, position]
+        lines.append(
+            (
+                str(index),
+                str(position),
+                str(token.id),
+                _name(token),
+                f"{report.norms[index, position]:.4f}",
+                *(f"{value:.4g}" for value in vector[:shown]),
+                "padding" if token.padding else "",
+            )
+        )
+    yield from table(lines, "rrrlr" + "r" * shown + "l")
+    if batch * length > MAX_POSITIONS:
+        yield f"  … {batch * length - MAX_POSITIONS:,} more: --format csv has them all"
+    yield from _repeats(report)
+
+
+def _positions(report: LookupReport) -> Iterator[tuple[int, int, LookupToken]]:
+    for index, sequence in enumerate(report.sequences):
+        for position, token in enumerate(sequence.tokens):
+            yield index, position, token
+
+
+def _repeats(report: LookupReport) -> Iterator[str]:
+    """Say of the first token that stands in several places that its row is the same."""
+    places: dict[int, list[str]] = {}
+    for index, position, token in _positions(report):
+        if not token.padding and not token.template:
+            places.setdefault(token.id, []).append(f"H[{index},{position}]")
+    for token_id, where in places.items():
+        if len(where) > 1:
+            same = " = ".join(where[:4])
+            yield f"  same token, same row: {same} (id {token_id})"
+            return
+
+
+def _one_hot(report: LookupReport, one_hot: OneHot) -> Iterator[str]:
+    batch, length, width = report.shape
+    yield f"one-hot [{batch}, {length}, {report.rows:,}] x table [{report.rows:,}, {width:,}]"
+    if one_hot.max_difference == 0:
+        yield "  gives the same vectors: the largest difference is 0"
+    elif one_hot.max_difference > 0:
+        yield f"  largest difference to the rows: {one_hot.max_difference:.3g}"
+    else:
+        yield from wrapped(
+            "  does not give the rows: the table holds a number that is not finite, and 0 times "
+            "it is NaN"
+        )
+    yield (
+        f"  costs {decimal_size(one_hot.one_hot_bytes)} and {one_hot.flops:,} operations; "
+        f"the lookup copies {decimal_size(one_hot.lookup_bytes)}"
+    )
+
+
+def _name(token: LookupToken) -> str:
+    return clip(safe(token.shown), TOKEN_WIDTH) if token.text is not None else f"#{token.id}"

@@ -1,0 +1,249 @@
+"""Text to tokens to ids to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from embcalc.core.reports.lookup import LookupReport, LookupSequence, LookupToken, OneHot
+from embcalc.errors import UsageError
+from embcalc.rows.select import select_rows
+from embcalc.usecases.opened import Model, open_model
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embcalc.core.tables import EmbeddingTable
+    from embcalc.tokenizers.encode import Encoder
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """One sequence before padding."""
+
+    text: str | None
+    ids: tuple[int, ...]
+    template: tuple[bool, ...]
+    source: str
+    """What to call it in a message: `--text 1 ('hello')`, `--ids 2`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pad:
+    id: int | None
+    source: str | None
+
+
+def lookup(  # noqa: PLR0913 - the options of a command
+    model: str,
+    *,
+    text: Sequence[str] = (),
+    ids: Sequence[Sequence[int]] = (),
+    tokenizer: str | None = None,
+    tensor: str | None = None,
+    pad_id: int | None = None,
+    special_tokens: bool = True,
+    one_hot: bool = False,
+) -> LookupReport:
+    """Turn texts or ids into rows of the embedding table, `[B, T]` into `[B, T, d]`.
+
+    Only the rows that are needed are read.
+
+    Args:
+        model: a local path, a hub id or another address.
+        text: texts, one sequence each.
+        ids: lists of token ids, one sequence each, after the texts.
+        tokenizer: address of the tokenizer; None takes the one beside the model.
+        tensor: stored name of the table; None finds the token table.
+        pad_id: fills shorter sequences; None takes the tokenizer's or the config's.
+        special_tokens: whether texts get what the tokenizer's template adds, such as [CLS].
+        one_hot: also compute the rows as one-hot times table, and what that costs.
+
+    Returns:
+        The report; `vectors` is `[B, T, d]` in float32 (float64 for a float64 table), `norms`
+        is `[B, T]` in float64.
+
+    Raises:
+        UsageError: nothing was asked for, or an id has no row.
+        SourceError, CheckpointError, ConfigError, TokenizerError: a file cannot be read.
+    """
+    texts = [text] if isinstance(text, str) else list(text)
+    if not texts and not ids:
+        raise UsageError("lookup needs --text or --ids", 'for example: --text "some words"')
+    opened = open_model(model, tokenizer, tensor)
+    table = opened.token_table()
+    notes: list[str] = []
+    inputs = _encode(opened, texts, notes, template=special_tokens) if texts else []
+    inputs += _given(ids)
+    pad = _pad(opened, pad_id)
+    _require_rows(inputs, pad, table.rows)
+    sequences = _padded(opened, inputs, pad, notes)
+    vectors = _vectors(opened, table, sequences)
+    return LookupReport(
+        model=model,
+        tensor=table.name,
+        dtype=str(table.tensor.dtype),
+        rows=table.rows,
+        width=table.width,
+        tokenizer=None if opened.vocabulary is None else opened.vocabulary.file,
+        sequences=sequences,
+        pad_id=pad.id,
+        pad_source=pad.source,
+        vectors=vectors,
+        norms=_norms(vectors),
+        one_hot=_one_hot(opened, table, sequences, vectors) if one_hot else None,
+        notes=tuple(notes),
+    )
+
+
+def _encode(model: Model, texts: list[str], notes: list[str], *, template: bool) -> list[_Input]:
+    from embcalc.tokenizers.encode import open_encoder
+
+    encoder = open_encoder(model.tokenizer_folder, model.vocabulary)
+    inputs = []
+    for number, text in enumerate(texts, start=1):
+        encoded = encoder.encode(text, template=template)
+        inputs.append(_Input(text, encoded.ids, encoded.template, f"--text {number} ({text!r})"))
+        notes.extend(_text_notes(encoder, number, encoded.ids))
+    return inputs
+
+
+def _text_notes(encoder: Encoder, number: int, ids: tuple[int, ...]) -> list[str]:
+    notes = []
+    unknown = ids.count(encoder.unknown_id) if encoder.unknown_id is not None else 0
+    if not ids:
+        notes.append(f"text {number} encodes to no token at all")
+    if unknown:
+        notes.append(
+            f"text {number}: {unknown} of {len(ids)} tokens unknown to the vocabulary "
+            f"(id {encoder.unknown_id})"
+        )
+    if encoder.truncation is not None and len(ids) > encoder.truncation:
+        notes.append(
+            f"text {number} has {len(ids)} tokens; {encoder.file} would cut it to "
+            f"{encoder.truncation}"
+        )
+    return notes
+
+
+def _given(ids: Sequence[Sequence[int]]) -> list[_Input]:
+    return [
+        _Input(None, tuple(sequence), (False,) * len(sequence), f"--ids {number}")
+        for number, sequence in enumerate(ids, start=1)
+    ]
+
+
+def _pad(model: Model, chosen: int | None) -> _Pad:
+    """The pad id and who says so: the option, the tokenizer, then the config."""
+    if chosen is not None:
+        return _Pad(chosen, "--pad-id")
+    from embcalc.tokenizers.padding import declared_pad
+
+    found = declared_pad(model.tokenizer_folder, model.vocabulary)
+    if found is not None:
+        return _Pad(*found)
+    for special in model.config.special_ids if model.config else ():
+        if special.name == "pad_token_id" and special.ids and special.ids[0] >= 0:
+            return _Pad(special.ids[0], special.source)
+    return _Pad(None, None)
+
+
+def _require_rows(inputs: list[_Input], pad: _Pad, rows: int) -> None:
+    """Refuse ids without a row.
+
+    Raises:
+        UsageError: names the id, the rows and where the id came from.
+    """
+    for sequence in inputs:
+        for position, token in enumerate(sequence.ids):
+            if not 0 <= token < rows:
+                raise _no_row(token, rows, f"{sequence.source}, position {position}")
+    lengths = {len(sequence.ids) for sequence in inputs}
+    if len(lengths) > 1 and pad.id is not None and not 0 <= pad.id < rows:
+        raise _no_row(pad.id, rows, f"the pad id of {pad.source}")
+
+
+def _no_row(token: int, rows: int, source: str) -> UsageError:
+    if token < 0:
+        hint = (
+            "-100 marks labels that the loss ignores; it is no input"
+            if token == -100
+            else "ids count from 0; a negative one is an index error in torch"
+        )
+    else:
+        hint = "torch raises 'index out of range in self' here; embcalc check-vocab finds the cause"
+    return UsageError(f"id {token} has no row: the table has {rows:,} rows (from {source})", hint)
+
+
+def _padded(
+    model: Model, inputs: list[_Input], pad: _Pad, notes: list[str]
+) -> tuple[LookupSequence, ...]:
+    longest = max(len(sequence.ids) for sequence in inputs)
+    short = any(len(sequence.ids) < longest for sequence in inputs)
+    if short and pad.id is None:
+        notes.append(
+            "neither tokenizer nor config names a pad id: padding is filled with id 0 and marked; "
+            "--pad-id chooses another"
+        )
+    filler = _token(model, pad.id or 0, padding=True)
+    sequences = []
+    for sequence in inputs:
+        own = [
+            _token(model, token, template=template)
+            for token, template in zip(sequence.ids, sequence.template, strict=True)
+        ]
+        tokens = (*own, *(filler for _ in range(longest - len(own))))
+        sequences.append(LookupSequence(text=sequence.text, tokens=tokens))
+    return tuple(sequences)
+
+
+def _token(
+    model: Model, token: int, *, padding: bool = False, template: bool = False
+) -> LookupToken:
+    return LookupToken(
+        id=token,
+        text=model.text(token),
+        shown=model.shown(token),
+        padding=padding,
+        template=template,
+    )
+
+
+def _vectors(
+    model: Model, table: EmbeddingTable, sequences: tuple[LookupSequence, ...]
+) -> NDArray[Any]:
+    import numpy as np
+
+    shape = len(sequences), len(sequences[0].tokens), table.width
+    flat = [token for sequence in sequences for token in sequence.ids]
+    if not flat:
+        return np.zeros(shape, np.float32)
+    row_bytes = table.tensor.dtype.nbytes(table.width)
+    return select_rows(partial(model.blocks, table), flat, row_bytes).reshape(shape)
+
+
+def _norms(vectors: NDArray[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    norms: NDArray[Any] = np.sqrt(np.square(vectors.astype(np.float64)).sum(axis=-1))
+    return norms
+
+
+def _one_hot(
+    model: Model,
+    table: EmbeddingTable,
+    sequences: tuple[LookupSequence, ...],
+    vectors: NDArray[Any],
+) -> OneHot:
+    from embcalc.rows.onehot import one_hot_difference
+
+    ids = [token for sequence in sequences for token in sequence.ids]
+    flat = vectors.reshape(len(ids), table.width)
+    return OneHot(
+        max_difference=one_hot_difference(partial(model.blocks, table), ids, flat),
+        one_hot_bytes=4 * len(ids) * table.rows,
+        flops=2 * len(ids) * table.rows * table.width,
+        lookup_bytes=table.tensor.dtype.nbytes(len(ids) * table.width),
+    )

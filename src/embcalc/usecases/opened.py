@@ -1,0 +1,114 @@
+"""A model opened for its rows: checkpoint, tables, config and vocabulary from one address."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from embcalc.checkpoints import Checkpoint, open_checkpoint
+from embcalc.core.blocks import RowBlock
+from embcalc.core.config import ModelConfig, parse_config
+from embcalc.core.files import Folder, read_small
+from embcalc.core.roles import embedding_tables
+from embcalc.core.tables import EmbeddingTable, Role
+from embcalc.core.vocabulary import Vocabulary
+from embcalc.errors import CheckpointError, ConfigError
+from embcalc.sources import locate
+from embcalc.tokenizers import read_vocabulary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What the commands about rows need of a model."""
+
+    address: str
+    checkpoint: Checkpoint
+    config: ModelConfig | None
+    """None where there is no config.json."""
+    tables: tuple[EmbeddingTable, ...]
+    tokenizer_folder: Folder
+    vocabulary: Vocabulary | None
+
+    def table(self, role: Role) -> EmbeddingTable | None:
+        """The first table of a role, or None where the checkpoint stores none."""
+        return next((table for table in self.tables if table.role is role), None)
+
+    def token_table(self) -> EmbeddingTable:
+        """The table that turns ids into vectors; the head where only that is stored.
+
+        Raises:
+            CheckpointError: the checkpoint has neither.
+        """
+        found = self.table(Role.TOKEN) or self.table(Role.OUTPUT)
+        if found is None:
+            names = ", ".join(list(self.checkpoint.tensors)[:4]) or "nothing"
+            raise CheckpointError(
+                f"no embedding table found in {self.checkpoint.label}",
+                hint=f"name one with --tensor; it holds {names}",
+            )
+        return found
+
+    def text(self, row: int) -> str | None:
+        """The token of a row as the vocabulary stores it."""
+        return None if self.vocabulary is None else self.vocabulary.text(row)
+
+    def shown(self, row: int) -> str:
+        """The token of a row as people read it; still to be made safe for output."""
+        return self.text(row) or ""
+
+    def blocks(self, table: EmbeddingTable, rows: range | None = None) -> Iterator[RowBlock]:
+        """Stream rows of a table: all, or the contiguous `rows`.
+
+        Raises:
+            CheckpointError: the values cannot be had.
+            SourceError: a file cannot be read.
+        """
+        if table.transposed:
+            raise CheckpointError(
+                f"{table.name} stores its vectors as columns, which cannot be streamed as rows",
+                hint="name another table with --tensor",
+            )
+        return self.checkpoint.blocks(table.name, rows)
+
+
+def open_model(address: str, tokenizer: str | None = None, tensor: str | None = None) -> Model:
+    """Open a model for reading rows.
+
+    Args:
+        address: a local path, a hub id or another address.
+        tokenizer: address of the tokenizer; None takes the one beside the model.
+        tensor: the one table to take, by stored name; None finds the tables.
+
+    Raises:
+        SourceError: an address leads nowhere.
+        CheckpointError, ConfigError, TokenizerError: a file is broken.
+    """
+    place = locate(address)
+    words = place if tokenizer is None else locate(tokenizer)
+    checkpoint = open_checkpoint(place.folder, place.file)
+    config = _config(place.folder)
+    return Model(
+        address=address,
+        checkpoint=checkpoint,
+        config=config,
+        tables=embedding_tables(
+            checkpoint.tensors,
+            vocab_size=config.vocab_size if config else None,
+            model_type=config.model_type if config else None,
+            named=tensor,
+        ),
+        tokenizer_folder=words.folder,
+        vocabulary=read_vocabulary(words.folder, None if tokenizer is None else words.file),
+    )
+
+
+def _config(folder: Folder) -> ModelConfig | None:
+    content = read_small(folder, "config.json")
+    if content is None:
+        return None
+    try:
+        document = json.loads(content)
+    except ValueError as error:
+        raise ConfigError(f"config.json is not valid JSON: {error}", "download it again") from error
+    return parse_config(document)
