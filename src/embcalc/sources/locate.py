@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from embcalc.core.files import Folder
 from embcalc.errors import SourceError
 from embcalc.sources.local import LocalFolder
+from embcalc.sources.names import names_a_file
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,20 +23,80 @@ class Located:
     """The one file that the address names, or None when it names a folder."""
 
 
-def locate(address: str) -> Located:
-    """Resolve an address.
+def locate(address: str, *, keep: bool = False) -> Located:
+    """Resolve an address: an existing path, a web or fsspec address, a repository of the hub.
+
+    Args:
+        address: as the user typed it.
+        keep: download what is read of a hub repository into the hub's cache, weights too.
 
     Raises:
-        SourceError: nothing is there.
+        SourceError: nothing is there, or it cannot be reached.
     """
-    path = Path(address)
-    if path.is_dir():
-        return Located(LocalFolder(path, address), None)
-    if path.exists():
-        return Located(LocalFolder(path.parent, address), path.name)
-    if path.is_symlink():
+    local = _local(Path(address), address)
+    if local is not None:
+        return local
+    scheme = _SCHEME.match(address)
+    if scheme is not None:
+        return _by_scheme(scheme[1].lower(), address, keep=keep)
+    if not names_a_file(address):
+        from embcalc.sources.hub.address import plain
+
+        repository = plain(address)
+        if repository is not None:
+            from embcalc.sources.hub.open import open_hub
+
+            return Located(*open_hub(repository, address, keep=keep))
+    raise SourceError(f"no such file or folder: {address}", hint=_advice(address))
+
+
+def _local(path: Path, address: str) -> Located | None:
+    try:
+        if path.is_dir():
+            return Located(LocalFolder(path, address), None)
+        if path.exists():
+            return Located(LocalFolder(path.parent, address), path.name)
+        broken = path.is_symlink()
+    except (OSError, ValueError) as error:
+        raise SourceError(
+            f"cannot read {address}: {getattr(error, 'strerror', None) or error}"
+        ) from error
+    if broken:
         raise SourceError(
             f"{address} is a link to {path.readlink()}, which does not exist",
             hint="a file of the hub's cache was deleted; download the model again",
         )
-    raise SourceError(f"no such file or folder: {address}", hint="check the path")
+    return None
+
+
+def _by_scheme(scheme: str, address: str, *, keep: bool) -> Located:
+    if scheme == "file" and "::" not in address:
+        path = url2pathname(urlsplit(address).path)
+        local = _local(Path(path), address)
+        if local is None:
+            raise SourceError(f"no such file or folder: {path}", hint="check the path")
+        return local
+    if scheme in ("hf", "http", "https") and "::" not in address:
+        return _over_http(scheme, address, keep=keep)
+    from embcalc.sources.remote import open_remote
+
+    return Located(*open_remote(address))
+
+
+def _over_http(scheme: str, address: str, *, keep: bool) -> Located:
+    from embcalc.sources.hub.address import from_uri, from_web
+
+    repository = from_uri(address) if scheme == "hf" else from_web(address)
+    if repository is None:
+        from embcalc.sources.web import open_web
+
+        return Located(*open_web(address))
+    from embcalc.sources.hub.open import open_hub
+
+    return Located(*open_hub(repository, address, keep=keep))
+
+
+def _advice(address: str) -> str:
+    if address.count("/") == 2 and not address.startswith((".", "/", "~")):
+        return f"a file of a hub repository is written hf://{address}"
+    return "check the path; a model on the hub is written org/name"

@@ -1,0 +1,163 @@
+"""One request at a time over the session of huggingface_hub.
+
+That session is documented (`huggingface_hub.utils.get_session`) and brings proxies, certificates
+and the offline switch. It belongs to httpx in newer versions and to requests before 1.0; the two
+differ in how an answer is streamed, and only `open_url` knows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from embcalc import __version__
+from embcalc.errors import SourceError
+from embcalc.sources.retry import TransientError
+from embcalc.sources.traffic import TRAFFIC
+
+CHUNK = 1 << 16
+RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Answers that may be different on another try."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The head of an HTTP answer, and its body as it comes."""
+
+    status: int
+    headers: Mapping[str, str]
+    url: str
+    """Where it came from, after redirects."""
+    body: Iterator[bytes]
+
+    def number(self, name: str) -> int | None:
+        """A header that is a whole number, or None."""
+        value = self.headers.get(name, "").strip()
+        return int(value) if value.isascii() and value.isdigit() else None
+
+    @property
+    def encoded(self) -> bool:
+        """Whether the body is compressed, so that its bytes are not the file's."""
+        return self.headers.get("content-encoding", "identity").lower() != "identity"
+
+    def whole(self, limit: int, label: str) -> bytes:
+        """The body, when it has at most `limit` bytes.
+
+        Raises:
+            TransientError: it ended early.
+            SourceError: it is longer.
+        """
+        got = bytearray()
+        for chunk in self.body:
+            got += chunk
+            if len(got) > limit:
+                raise SourceError(
+                    f"{label} is longer than {limit:,} bytes", hint="is the address right?"
+                )
+        if len(got) < (self.number("content-length") or 0):
+            raise TransientError(f"the connection broke while reading {label}")
+        return bytes(got)
+
+
+@contextmanager
+def open_url(
+    url: str, headers: Mapping[str, str], label: str, timeout: float, method: str = "GET"
+) -> Iterator[Answer]:
+    """Ask for a URL, following redirects; the body is read only as far as it is iterated.
+
+    A token in `headers` is not sent along to another host.
+
+    Raises:
+        TransientError: no answer in time, or the connection broke.
+        SourceError: offline mode, endless redirects, an address that is none.
+    """
+    sent = {"Accept-Encoding": "identity", "User-Agent": f"embcalc/{__version__}", **headers}
+    with translated(label), _answer(method, url, sent, timeout) as answer:
+        yield answer
+
+
+@contextmanager
+def _answer(method: str, url: str, headers: Mapping[str, str], timeout: float) -> Iterator[Answer]:
+    from huggingface_hub.utils import get_session
+
+    session: Any = get_session()
+    opened: AbstractContextManager[Any]
+    if hasattr(session, "stream"):
+        opened = session.stream(
+            method, url, headers=headers, timeout=timeout, follow_redirects=True
+        )
+    else:
+        opened = session.request(
+            method, url, headers=headers, timeout=timeout, allow_redirects=True, stream=True
+        )
+    with opened as response:
+        body = (
+            response.iter_raw(CHUNK)
+            if hasattr(response, "iter_raw")
+            else response.iter_content(CHUNK)
+        )
+        yield Answer(response.status_code, response.headers, str(response.url), _counted(body))
+
+
+def _counted(body: Iterator[bytes]) -> Iterator[bytes]:
+    for chunk in body:
+        TRAFFIC.count(len(chunk))
+        yield chunk
+
+
+@contextmanager
+def translated(label: str) -> Iterator[None]:
+    """Turn what the HTTP library raises into errors of embcalc."""
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    # The parent of the hub's own error is the HTTPError of whichever library it uses: for httpx
+    # the root of all that a request can raise, for requests an OSError like all others there.
+    root: type[Exception] = HfHubHTTPError.__bases__[0]
+    try:
+        yield
+    except OfflineModeIsEnabled as error:
+        raise SourceError(
+            f"{label} cannot be read: offline mode is on",
+            hint="unset HF_HUB_OFFLINE, or give a local path",
+        ) from error
+    except (root, OSError) as error:
+        raise _unreachable(label, error) from error
+
+
+def _unreachable(label: str, error: Exception) -> SourceError:
+    kind = type(error).__name__
+    if "Redirects" in kind:
+        return SourceError(f"{label} redirects in circles", hint="is the address right?")
+    if "Timeout" in kind:
+        return TransientError(
+            f"{label}: no answer in time",
+            hint="try again; HF_HUB_DOWNLOAD_TIMEOUT sets the seconds to wait",
+        )
+    if kind in ("UnsupportedProtocol", "InvalidURL", "InvalidSchema", "MissingSchema"):
+        return SourceError(f"{label} is no address that can be read: {one_line(error)}")
+    return TransientError(
+        f"{label} cannot be reached: {one_line(error)}",
+        hint="check the network, the address and any proxy",
+    )
+
+
+def one_line(error: BaseException) -> str:
+    """What an error of another library says, cut to one short line."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 160 else f"{text[:159]}…"
+
+
+def shown(url: str) -> str:
+    """A URL without the secrets that its user part or query may hold."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}"
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait, where it says so in seconds."""
+    value = headers.get("retry-after", "").strip()
+    return float(value) if value.isascii() and value.isdigit() and len(value) < 10 else None

@@ -1,0 +1,131 @@
+"""The hub's cache on this machine: what lies there, and small files that are put there."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from huggingface_hub import constants
+
+from embcalc.core.files import Buffer, File
+from embcalc.errors import SourceError
+from embcalc.sources.http import Answer, one_line, translated
+from embcalc.sources.hub.errors import HubRefusal
+from embcalc.sources.local import LocalFile
+from embcalc.sources.names import is_safe
+from embcalc.sources.traffic import TRAFFIC
+
+COMMIT = re.compile(r"[0-9A-Za-z]{4,64}")
+NO_ROOM = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
+"""Why a cache cannot be written to; the files are read without it then."""
+
+
+def cached_snapshot(repo: str, revision: str | None) -> Path | None:
+    """The folder of the cache that holds a revision of a repository, or None.
+
+    Reads the documented layout ("Understand caching" in the guide of huggingface_hub), because
+    the functions that do so take a second to import: too long for an answer without network.
+    """
+    revision = revision or constants.DEFAULT_REVISION
+    if not is_safe(revision):
+        return None
+    base = Path(constants.HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}"
+    try:
+        commit = (base / "refs" / revision).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        commit = revision
+    snapshot = base / "snapshots" / commit
+    return snapshot if COMMIT.fullmatch(commit) and snapshot.is_dir() else None
+
+
+class CachedFile:
+    """A file that is downloaded into the cache when it is first read.
+
+    Where the cache cannot be written, its bytes are read over the network by `fallback`.
+    """
+
+    def __init__(
+        self, fallback: File, *, repo: str, commit: str, path: str, refuse: HubRefusal
+    ) -> None:
+        self.name = fallback.name
+        self._fallback = fallback
+        self._repo = repo
+        self._commit = commit
+        self._path = path
+        self._refuse = refuse
+        self._file: File | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return (self._file or self._fallback).size
+
+    @property
+    def local_path(self) -> str | None:
+        """Where it lies once it was read."""
+        return None if self._file is None else self._file.local_path
+
+    def read(self, start: int = 0, length: int | None = None) -> bytes:
+        """Read a byte range."""
+        return self._downloaded().read(start, length)
+
+    def stream(self, start: int, length: int, block: int) -> Iterator[Buffer]:
+        """Yield a byte range in pieces."""
+        return self._downloaded().stream(start, length, block)
+
+    def _downloaded(self) -> File:
+        if self._file is None:
+            self._file = self._download()
+        return self._file
+
+    def _download(self) -> File:
+        from huggingface_hub import hf_hub_download
+
+        label = f"{self._repo}/{self._path}"
+        try:
+            with translated(label), _quiet_below(self._fallback.size):
+                path = hf_hub_download(self._repo, self._path, revision=self._commit)
+        except SourceError as error:
+            cause = error.__cause__
+            if isinstance(cause, OSError) and cause.errno in NO_ROOM:
+                return self._fallback
+            refused = _refusal(cause, label)
+            raise error if refused is None else self._refuse(refused, label) from cause
+        except ValueError as error:
+            raise SourceError(f"{label} cannot be downloaded: {one_line(error)}") from error
+        file = LocalFile(Path(path), self.name)
+        TRAFFIC.count(file.size)
+        return file
+
+
+def _refusal(error: BaseException | None, label: str) -> Answer | None:
+    """The HTTP answer behind an error of huggingface_hub, or None."""
+    while error is not None:
+        response = getattr(error, "response", None)
+        if response is not None:
+            return Answer(response.status_code, response.headers, label, iter(()))
+        error = error.__cause__
+    return None
+
+
+@contextmanager
+def _quiet_below(nbytes: int, limit: int = 1 << 28) -> Iterator[None]:
+    """Show the progress bar of huggingface_hub for large files only."""
+    from huggingface_hub.utils import (
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
+
+    decided = constants.HF_HUB_DISABLE_PROGRESS_BARS is not None
+    if decided or nbytes >= limit or are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()

@@ -1,0 +1,160 @@
+"""From the address of a repository to its folder."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Annotated
+from urllib.parse import quote
+
+import msgspec
+from huggingface_hub import constants
+
+from embcalc import __version__
+from embcalc.core.files import Folder
+from embcalc.errors import SourceError
+from embcalc.sources.http import open_url
+from embcalc.sources.hub.address import HubAddress
+from embcalc.sources.hub.cache import COMMIT, cached_snapshot
+from embcalc.sources.hub.errors import HubRefusal
+from embcalc.sources.hub.folder import HubFolder, Repository
+from embcalc.sources.local import MAX_DEPTH, LocalFolder
+from embcalc.sources.names import bounded, is_hidden, is_safe
+from embcalc.sources.retry import TransientError, persistently
+from embcalc.sources.traffic import TRAFFIC
+
+MAX_LISTING = 64_000_000
+"""Bytes of a listing: far above any model's."""
+
+_log = logging.getLogger("embcalc.sources")
+
+
+class _Sibling(msgspec.Struct):
+    rfilename: str
+    size: Annotated[int, msgspec.Meta(ge=0)] | None = None
+
+
+class _Info(msgspec.Struct):
+    sha: str
+    id: str | None = None
+    siblings: list[_Sibling] = []
+
+
+def open_hub(address: HubAddress, label: str, *, keep: bool = False) -> tuple[Folder, str | None]:
+    """Open a repository: its folder, and the one file that the address names, if it does.
+
+    Args:
+        address: what to open.
+        label: the address as the user gave it.
+        keep: download whatever is read into the hub's cache, weights too.
+
+    Raises:
+        SourceError: it cannot be listed, and nothing of it is cached.
+    """
+    if constants.HF_HUB_OFFLINE:
+        return _open_cached(address, label)
+    try:
+        repository = persistently(lambda: list_repository(address), tries=3)
+    except TransientError as error:
+        if cached_snapshot(address.repo, address.revision) is None:
+            raise
+        _log.warning("note: %s; reading what the cache holds of %s", error, address.repo)
+        return _open_cached(address, label)
+    if repository.repo != address.repo:
+        _log.warning("note: %s is now %s", address.repo, repository.repo)
+    return _place(repository, address.path, label, keep=keep)
+
+
+def list_repository(address: HubAddress) -> Repository:
+    """Ask the hub for the commit and the files of a revision, in one request.
+
+    `HfApi.model_info` does the same, but takes more than a second to import and reads whatever
+    length it is sent; the session and the headers are the ones that it uses.
+
+    Raises:
+        TransientError: the hub does not answer, or asks to wait.
+        SourceError: there is no such repository or revision, or no access to it.
+    """
+    from huggingface_hub.utils import build_hf_headers
+
+    headers = build_hf_headers(library_name="embcalc", library_version=__version__)
+    url = f"{constants.ENDPOINT}/api/models/{address.repo}"
+    if address.revision is not None:
+        url += f"/revision/{quote(address.revision, safe='')}"
+    refuse = HubRefusal(address)
+    hub = f"the hub ({constants.ENDPOINT})"
+    with open_url(f"{url}?blobs=true", headers, hub, constants.HF_HUB_ETAG_TIMEOUT) as answer:
+        if answer.status != 200:
+            raise refuse(answer, address.repo)
+        info = _parse(answer.whole(MAX_LISTING, hub))
+    return Repository(
+        repo=info.id or address.repo,
+        commit=info.sha,
+        sizes=_sizes(info.siblings, address.repo),
+        headers=headers,
+        refuse=refuse,
+    )
+
+
+def _parse(document: bytes) -> _Info:
+    try:
+        info = msgspec.json.decode(document, type=_Info)
+    except msgspec.MsgspecError as error:
+        raise _no_hub() from error
+    named = info.id is None or HubAddress(info.id).valid
+    if not named or not COMMIT.fullmatch(info.sha):
+        raise _no_hub()
+    return info
+
+
+def _no_hub() -> SourceError:
+    return SourceError(
+        f"{constants.ENDPOINT} does not answer like a hub",
+        hint="check HF_ENDPOINT; a proxy or a login page may be in the way",
+    )
+
+
+def _sizes(siblings: Iterable[_Sibling], repo: str) -> dict[str, int | None]:
+    """Sizes by path; names that lead out of the repository are left out."""
+    sizes = {
+        sibling.rfilename: sibling.size
+        for sibling in bounded(siblings, repo)
+        if is_safe(sibling.rfilename)
+        and not is_hidden(sibling.rfilename)
+        and sibling.rfilename.count("/") <= MAX_DEPTH
+    }
+    TRAFFIC.offer(sum(size or 0 for size in sizes.values()))
+    return sizes
+
+
+def _place(
+    repository: Repository, path: str, label: str, *, keep: bool
+) -> tuple[Folder, str | None]:
+    """The folder that a path of the repository leads to, and the file when it is one."""
+    if path in repository.sizes:
+        parent, slash, name = path.rpartition("/")
+        return HubFolder(repository, label, prefix=parent + slash, keep=keep), name
+    prefix = f"{path}/" if path else ""
+    folder = HubFolder(repository, label, prefix=prefix, keep=keep)
+    if path and not folder.names():
+        known = ", ".join(list(repository.sizes)[:6])
+        raise SourceError(
+            f"{repository.repo} has no file or folder {path}", hint=f"it holds: {known}"
+        )
+    return folder, None
+
+
+def _open_cached(address: HubAddress, label: str) -> tuple[Folder, str | None]:
+    snapshot = cached_snapshot(address.repo, address.revision)
+    if snapshot is None:
+        at = f" at {address.revision}" if address.revision else ""
+        raise SourceError(
+            f"{address.repo}{at} is no local path and not in the hub's cache; offline mode is on",
+            hint=f"unset HF_HUB_OFFLINE, or run 'hf download {address.repo}' while online",
+        )
+    target = snapshot / address.path if is_safe(address.path) else snapshot
+    if target.is_dir():
+        return LocalFolder(target, label), None
+    if not target.exists():
+        raise SourceError(f"the cache holds no {address.path} of {address.repo}")
+    return LocalFolder(target.parent, label), target.name

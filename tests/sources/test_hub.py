@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from embcalc.checkpoints import open_checkpoint
+from embcalc.errors import SourceError
+from embcalc.sources import locate
+from embcalc.sources.traffic import TRAFFIC
+from tests.sources.hub_server import HubServer, Repo, hang_up, page, slow, status
+
+WEIGHTS = "model.safetensors"
+
+
+@pytest.fixture
+def model(tiny_checkpoint: Callable[..., Path], hub: HubServer) -> Path:
+    """A model of 20 MB on the hub as org/name, and its folder on this machine."""
+    table = np.random.default_rng(1).normal(size=(5000, 1000)).astype(np.float32)
+    folder = tiny_checkpoint(
+        {"model.embed_tokens.weight": table},
+        config={"vocab_size": 5000, "hidden_size": 1000, "model_type": "llama"},
+        tokenizer={"model": {"vocab": {}}},
+    )
+    repo = Repo()
+    repo.add_folder(folder)
+    hub.repos["org/name"] = repo
+    return folder
+
+
+def rows(address: str) -> bytes:
+    """All bytes of the first table, as the readers see them."""
+    found = locate(address)
+    checkpoint = open_checkpoint(found.folder, found.file)
+    name = next(iter(checkpoint.tensors))
+    return b"".join(block.values.tobytes() for block in checkpoint.blocks(name))
+
+
+def test_lists_the_files_of_a_repository(model: Path, hub: HubServer) -> None:
+    found = locate("org/name")
+    assert found.file is None
+    assert found.folder.label == "org/name"
+    assert found.folder.names() == ("config.json", WEIGHTS, "tokenizer.json")
+    assert hub.requests == ["GET /api/models/org/name?blobs=true"]
+
+
+def test_reads_the_same_rows_as_from_disk(model: Path, hub: HubServer) -> None:
+    assert rows("org/name") == rows(str(model))
+    size = (model / WEIGHTS).stat().st_size
+    assert size - 20_000 < hub.sent_of(WEIGHTS) <= size + 20_000
+    assert TRAFFIC.read >= hub.sent_of(WEIGHTS)
+    assert TRAFFIC.available == sum(path.stat().st_size for path in model.iterdir())
+
+
+def test_nothing_of_the_weights_stays_on_disk(model: Path, hub: HubServer, tmp_path: Path) -> None:
+    rows("org/name")
+    cached = [path for path in (tmp_path / "hf-cache").rglob("*") if path.is_file()]
+    assert cached == []
