@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from embcalc.checkpoints import open_checkpoint
-from embcalc.errors import SourceError
 from embcalc.sources import locate
 from embcalc.sources.traffic import TRAFFIC
-from tests.sources.hub_server import HubServer, Repo, hang_up, page, slow, status
+from tests.sources.hub_server import HubServer, Repo
 
 WEIGHTS = "model.safetensors"
 
