@@ -12,6 +12,7 @@ from embcalc import __version__
 from embcalc.cli.demo import demo
 from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.lookup import lookup
+from embcalc.cli.neighbors import neighbors
 from embcalc.errors import EmbcalcError
 
 app = typer.Typer(
@@ -22,7 +23,7 @@ app = typer.Typer(
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (lookup, demo)
+COMMANDS = (lookup, neighbors, demo)
 for command in COMMANDS:
     app.command()(command)
 

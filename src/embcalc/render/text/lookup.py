@@ -5,7 +5,12 @@ from collections.abc import Iterator
 
 from embcalc.core.reports.lookup import LookupReport, LookupToken, OneHot
 from embcalc.render.layout import WIDTH, clip, decimal_size, safe, table
+from embcalc.render.text.notes import note_lines, wrapped
 
+CAUTION = (
+    "these are rows of the table, before any layer: a token has the same vector in every text. "
+    "They are not sentence embeddings."
+)
 FIRST_VALUES = 4
 TOKEN_WIDTH = 16
 MAX_POSITIONS = 200
@@ -30,17 +35,7 @@ def _lines(report: LookupReport) -> Iterator[str]:
         yield ""
         yield from _one_hot(report, report.one_hot)
     yield ""
-    for note in report.notes:
-        yield from wrapped(f"note: {note}")
-    yield from wrapped(
-        "note: these are rows of the table, before any layer: a token has the same vector in every "
-        "text. They are not sentence embeddings."
-    )
-
-
-def wrapped(text: str) -> list[str]:
-    """Fold a sentence into the width of the terminal, its continuation indented."""
-    return textwrap.wrap(safe(text), WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    yield from note_lines((*report.notes, CAUTION))
 
 
 def _text_to_tokens(report: LookupReport) -> Iterator[str]:

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from embcalc.cli.options import ModelArgument, OutputOption, RowsFormat, TokenizerOption
+from embcalc.cli.output import deliver
+
+if TYPE_CHECKING:
+    from embcalc.core.reports.neighbors import NeighborsReport
+
+
+class MetricName(StrEnum):
+    """What near means."""
+
+    COSINE = "cosine"
+    EUCLIDEAN = "euclidean"
+    DOT = "dot"
+
+
+class TableName(StrEnum):
+    """Which table to search."""
+
+    TOKEN = "token"  # noqa: S105 - a role, no password
+    OUTPUT = "output"
+
+
+class Excludable(StrEnum):
+    """Kinds of rows that can be left out."""
+
+    SPECIAL = "special"
+    UNUSED = "unused"
+
+
+def neighbors(
+    model: ModelArgument,
+    tokens: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TOKEN]...",
+            help="As stored or as typed; several are added up.",
+            show_default=False,
+        ),
+    ] = None,
+    row: Annotated[
+        list[int] | None, typer.Option("--id", metavar="ROW", help="A row number, as a token.")
+    ] = None,
+    minus: Annotated[
+        list[str] | None, typer.Option("--minus", metavar="TOKEN", help="Subtract it.")
+    ] = None,
+    minus_row: Annotated[
+        list[int] | None, typer.Option("--minus-id", metavar="ROW", help="Subtract its row.")
+    ] = None,
+    metric: Annotated[MetricName, typer.Option(help="What near means.")] = MetricName.COSINE,
+    top: Annotated[int, typer.Option("--top", "-k", help="How many neighbors.")] = 10,
+    table: Annotated[TableName, typer.Option(help="Which table to search.")] = TableName.TOKEN,
+    exclude: Annotated[
+        list[Excludable] | None, typer.Option(help="Leave such rows out; may be repeated.")
+    ] = None,
+    center: Annotated[
+        bool, typer.Option("--center", help="Subtract the mean row from every row first.")
+    ] = False,
+    tokenizer: TokenizerOption = None,
+    tensor: Annotated[
+        str | None, typer.Option(help="Stored name of the table, whatever its role.")
+    ] = None,
+    output_format: Annotated[
+        RowsFormat, typer.Option("--format", help="Format of the result.")
+    ] = RowsFormat.TEXT,
+    output: OutputOption = None,
+) -> None:
+    """Find the rows nearest to a token, or to a sum of tokens.
+
+    Example: embcalc neighbors MODEL king woman --minus man
+    """
+    from embcalc.usecases.neighbors import neighbors as find
+
+    report = find(
+        model,
+        tokens or (),
+        ids=row or (),
+        minus=minus or (),
+        minus_ids=minus_row or (),
+        metric=metric,
+        top=top,
+        table=table,
+        exclude=exclude or (),
+        center=center,
+        tokenizer=tokenizer,
+        tensor=tensor,
+    )
+    deliver(_rendered(report, output_format), output)
+
+
+def _rendered(report: NeighborsReport, output_format: RowsFormat) -> str:
+    from embcalc.render.csv import neighbors as as_csv
+    from embcalc.render.json import neighbors as as_json
+    from embcalc.render.markdown import neighbors as as_markdown
+    from embcalc.render.text import neighbors as as_text
+
+    renderers = {
+        RowsFormat.TEXT: as_text.render,
+        RowsFormat.JSON: as_json.render,
+        RowsFormat.CSV: as_csv.render,
+        RowsFormat.MARKDOWN: as_markdown.render,
+    }
+    return renderers[output_format](report)

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from embcalc.core.reports.neighbors import Neighbor, NeighborsReport, QueryToken
+from embcalc.render.layout import clip, safe, table
+from embcalc.render.text.notes import note_lines
+
+TOKEN_WIDTH = 40
+SCORES = {"cosine": "cosine", "euclidean": "distance", "dot": "dot product"}
+CAUTION = (
+    "these are rows of one table, not meanings in a sentence: they show how a token is stored, "
+    "and are no search engine"
+)
+
+
+def render(report: NeighborsReport) -> str:
+    """Write the nearest rows, best first."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: NeighborsReport) -> Iterator[str]:
+    yield (
+        f"{clip(safe(report.tensor), 50)}: {report.table_rows:,} rows of {report.width:,} "
+        f"{report.dtype}"
+    )
+    centered = ", mean row subtracted" if report.centered else ""
+    yield f"nearest to {expression(report.query)} by {report.metric}{centered}"
+    yield ""
+    heading = ("row", "token", SCORES[report.metric])
+    rows = [(str(item.row), _name(item), f"{item.score:.4f}") for item in report.neighbors]
+    yield from table([heading, *rows], "rlr")
+    if not rows:
+        yield "  none: every other row is left out or has no score"
+    yield ""
+    if report.excluded:
+        kinds = " and ".join(report.excluded)
+        yield f"left out: {report.excluded_rows:,} {kinds} rows"
+    yield from note_lines((*report.notes, CAUTION))
+
+
+def expression(query: tuple[QueryToken, ...]) -> str:
+    """Write the query as a sum: `king - man + woman (rows 2332, 2158, 2450)`."""
+    first, *rest = query
+    terms = [_term(first)] + [f"{'-' if term.minus else '+'} {_term(term)}" for term in rest]
+    return " ".join(terms)
+
+
+def _term(token: QueryToken) -> str:
+    name = clip(safe(token.shown), TOKEN_WIDTH)
+    return f"{name} ({token.row})" if token.text is not None else f"row {token.row}"
+
+
+def _name(item: Neighbor) -> str:
+    return clip(safe(item.shown), TOKEN_WIDTH) if item.text is not None else "(no token)"

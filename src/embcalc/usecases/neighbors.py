@@ -1,0 +1,268 @@
+"""The rows nearest to a token, or to a sum of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from embcalc.core.progress import Progress, silent
+from embcalc.core.reports.neighbors import Neighbor, NeighborsReport, QueryToken
+from embcalc.core.tables import Role
+from embcalc.core.unused_names import is_unused_name
+from embcalc.errors import UsageError
+from embcalc.usecases.opened import Model, open_model
+from embcalc.usecases.query import query_token
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from embcalc.core.blocks import RowBlock
+    from embcalc.core.tables import EmbeddingTable
+    from embcalc.rows.neighbors import Nearest
+
+METRICS = ("cosine", "euclidean", "dot")
+TABLES = ("token", "output")
+EXCLUDABLE = ("special", "unused")
+SHARED_DIRECTION = 0.25
+"""Mean cosine above which the direction that all rows share is worth a note."""
+
+
+def neighbors(  # noqa: PLR0913 - the options of a command
+    model: str,
+    tokens: Sequence[str] = (),
+    *,
+    ids: Sequence[int] = (),
+    minus: Sequence[str] = (),
+    minus_ids: Sequence[int] = (),
+    metric: str = "cosine",
+    top: int = 10,
+    table: str = "token",
+    exclude: Sequence[str] = (),
+    center: bool = False,
+    tokenizer: str | None = None,
+    tensor: str | None = None,
+    progress: Progress = silent,
+) -> NeighborsReport:
+    """Find the rows nearest to a token, or to the sum of several minus others.
+
+    The answer is that of brute force in float64; the table is streamed once (twice to centre).
+
+    Args:
+        model: a local path, a hub id or another address.
+        tokens: as stored (`Ġhello`) or as typed (`hello`, ` hello`); several are added up.
+        ids: row numbers, added up with the tokens.
+        minus: tokens to subtract.
+        minus_ids: row numbers to subtract.
+        metric: `cosine`, `euclidean` or `dot`.
+        top: how many rows to give; those of the query are left out.
+        table: `token` or `output`.
+        exclude: kinds of rows to leave out: `special`, `unused`.
+        center: subtract the mean row from every row first.
+        tokenizer: address of the tokenizer; None takes the one beside the model.
+        tensor: stored name of the table, whatever its role.
+        progress: told about bytes read.
+
+    Raises:
+        UsageError: a token or id is not to be found, or the query has no direction.
+        SourceError, CheckpointError, ConfigError, TokenizerError: a file cannot be read.
+    """
+    tokens, minus = _listed(tokens), _listed(minus)
+    if not tokens and not ids:
+        raise UsageError("neighbors needs a token or --id", "for example: neighbors MODEL king")
+    wish = _Wish(metric=metric, top=top, table=table, exclude=tuple(exclude), center=center)
+    opened = open_model(model, tokenizer, tensor)
+    notes: list[str] = []
+    chosen = _table(opened, table, tensor, notes)
+    query = (
+        *(query_token(opened, typed, notes, minus=False) for typed in tokens),
+        *(_by_id(opened, row, minus=False) for row in ids),
+        *(query_token(opened, typed, notes, minus=True) for typed in minus),
+        *(_by_id(opened, row, minus=True) for row in minus_ids),
+    )
+    _require_rows(query, chosen)
+    skip, left_out = _skipped(opened, chosen, query, exclude)
+    found = _search(opened, chosen, query, wish, skip, progress)
+    notes.extend(_advice(found, metric, center=center))
+    return NeighborsReport(
+        model=model,
+        tensor=chosen.name,
+        role=str(chosen.role),
+        dtype=str(chosen.tensor.dtype),
+        table_rows=chosen.rows,
+        width=chosen.width,
+        tokenizer=None if opened.vocabulary is None else opened.vocabulary.file,
+        query=query,
+        metric=metric,
+        centered=center,
+        excluded=tuple(exclude),
+        excluded_rows=left_out,
+        undefined_rows=found.undefined,
+        mean_cosine=found.mean_cosine,
+        neighbors=tuple(
+            Neighbor(row=row, text=opened.text(row), shown=opened.shown(row), score=score)
+            for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True)
+        ),
+        rows=found.rows,
+        scores=found.scores,
+        notes=tuple(notes),
+    )
+
+
+def _listed(tokens: Sequence[str]) -> list[str]:
+    return [tokens] if isinstance(tokens, str) else list(tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wish:
+    """How to search."""
+
+    metric: str
+    top: int
+    table: str
+    exclude: tuple[str, ...]
+    center: bool
+
+    def __post_init__(self) -> None:
+        """Refuse values out of their range."""
+        for option, value, allowed in (
+            ("metric", self.metric, METRICS),
+            ("table", self.table, TABLES),
+            *(("exclude", kind, EXCLUDABLE) for kind in self.exclude),
+        ):
+            if value not in allowed:
+                raise UsageError(f"--{option} {value!r} is none of {', '.join(allowed)}")
+        if self.top < 1:
+            raise UsageError(f"--top {self.top} asks for no neighbors", "give 1 or more")
+
+
+def _table(model: Model, role: str, tensor: str | None, notes: list[str]) -> EmbeddingTable:
+    if tensor is not None:
+        return model.tables[0]
+    if role == "token":
+        return model.token_table()
+    head = model.table(Role.OUTPUT)
+    if head is not None:
+        return head
+    notes.append("no output head is stored: a tied one is the token table, which was searched")
+    return model.token_table()
+
+
+def _by_id(model: Model, row: int, *, minus: bool) -> QueryToken:
+    return QueryToken(row=row, text=model.text(row), shown=model.shown(row), minus=minus)
+
+
+def _require_rows(query: Sequence[QueryToken], table: EmbeddingTable) -> None:
+    for token in query:
+        if not 0 <= token.row < table.rows:
+            source = "--id" if token.text is None else f"token {token.text!r}"
+            raise UsageError(
+                f"id {token.row} has no row: {table.name} has {table.rows:,} rows (from {source})",
+                "ids count from 0; embcalc check-vocab compares them with the rows",
+            )
+
+
+def _skipped(
+    model: Model, table: EmbeddingTable, query: Sequence[QueryToken], exclude: Sequence[str]
+) -> tuple[NDArray[np.bool_], int]:
+    """Rows that may not be an answer, and how many of them only because of `exclude`."""
+    import numpy as np
+
+    skip = np.zeros(table.rows, np.bool_)
+    for row in _excluded(model, table.rows, exclude):
+        skip[row] = True
+    left_out = int(skip.sum())
+    skip[[token.row for token in query]] = True
+    return skip, left_out
+
+
+def _excluded(model: Model, rows: int, exclude: Sequence[str]) -> Iterator[int]:
+    vocabulary = model.vocabulary
+    if vocabulary is None:
+        if exclude:
+            raise UsageError(
+                "--exclude needs a tokenizer, and there is none beside the model",
+                "name one with --tokenizer",
+            )
+        return
+    if "special" in exclude:
+        yield from (row for row in vocabulary.special_ids if 0 <= row < rows)
+    if "unused" in exclude:
+        texts = vocabulary.texts
+        yield from (row for row in range(rows) if row not in texts or is_unused_name(texts[row]))
+
+
+def _search(  # noqa: PLR0913, PLR0917 - what to search, how, and who hears of it
+    model: Model,
+    table: EmbeddingTable,
+    query: Sequence[QueryToken],
+    wish: _Wish,
+    skip: NDArray[np.bool_],
+    progress: Progress,
+) -> Nearest:
+    from embcalc.rows.neighbors import Metric, mean_row, nearest
+
+    rows = _query_rows(model, table, query)
+    mean = mean_row(_watched(model, table, "mean", progress)) if wish.center else None
+    target = _sum(rows if mean is None else rows - mean, query)
+    if wish.metric == "cosine" and not target.any():
+        raise UsageError(
+            "the query is the zero vector, which has no direction",
+            "--metric euclidean finds the rows nearest to it",
+        )
+    return nearest(
+        _watched(model, table, "rows", progress),
+        target,
+        metric=Metric(wish.metric),
+        top=wish.top,
+        skip=skip,
+        mean=mean,
+    )
+
+
+def _query_rows(
+    model: Model, table: EmbeddingTable, query: Sequence[QueryToken]
+) -> NDArray[np.float64]:
+    import numpy as np
+
+    from embcalc.rows.select import select_rows
+
+    row_bytes = table.tensor.dtype.nbytes(table.width)
+    rows = select_rows(partial(model.blocks, table), [token.row for token in query], row_bytes)
+    for token, values in zip(query, rows, strict=True):
+        if not np.isfinite(values).all():
+            raise UsageError(
+                f"row {token.row} holds numbers that are not finite, so nothing is near it",
+                "embcalc inspect lists such rows",
+            )
+    return rows.astype(np.float64)
+
+
+def _sum(rows: NDArray[np.float64], query: Sequence[QueryToken]) -> NDArray[np.float64]:
+    total: NDArray[np.float64] = rows[0] * 0.0
+    for token, values in zip(query, rows, strict=True):
+        total = total - values if token.minus else total + values
+    return total
+
+
+def _watched(
+    model: Model, table: EmbeddingTable, label: str, progress: Progress
+) -> Iterator[RowBlock]:
+    total = table.tensor.nbytes
+    row_bytes = table.tensor.dtype.nbytes(table.width)
+    for block in model.blocks(table):
+        yield block
+        progress(label, min(total, (block.start + len(block.values)) * row_bytes), total)
+
+
+def _advice(found: Nearest, metric: str, *, center: bool) -> Iterator[str]:
+    if found.undefined:
+        what = "zero or not finite" if metric == "cosine" else "not finite"
+        yield f"{found.undefined:,} rows are {what} and have no score"
+    if not center and abs(found.mean_cosine) > SHARED_DIRECTION:
+        yield (
+            f"the rows share a direction: the average row has cosine {found.mean_cosine:.2f} with "
+            "the query; --center subtracts the mean row and tells neighbors apart better"
+        )

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from embcalc.core.blocks import RowBlock
+from embcalc.core.dtypes import BY_NAME
+from embcalc.rows.neighbors import Metric, mean_row, nearest
+
+KINDS: dict[str, Any] = {
+    "F32": np.float32,
+    "F64": np.float64,
+    "F16": np.float16,
+    "BF16": ml_dtypes.bfloat16,
+}
+
+
+def blocks(table: NDArray[Any], dtype: str, size: int = 37) -> Iterator[RowBlock]:
+    carried = table.view(np.uint16) if dtype == "BF16" else table
+    for start in range(0, len(carried), size):
+        yield RowBlock(start, carried[start : start + size].copy(), BY_NAME[dtype])
+
+
+def brute(
+    table: NDArray[np.float64], query: NDArray[np.float64], metric: Metric, skip: set[int]
+) -> tuple[list[int], NDArray[np.float64]]:
+    if metric is Metric.COSINE:
+        with np.errstate(all="ignore"):
+            scores = table @ query / (np.linalg.norm(table, axis=1) * np.linalg.norm(query))
+    elif metric is Metric.DOT:
+        scores = table @ query
+    else:
+        scores = -np.linalg.norm(table - query, axis=1)
+    order = [row for row in np.argsort(-scores, kind="stable").tolist() if row not in skip][:10]
+    return order, np.abs(scores[order]) if metric is Metric.EUCLIDEAN else scores[order]
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+@pytest.mark.parametrize("dtype", list(KINDS))
+@pytest.mark.parametrize("terms", [1, 3])
+@pytest.mark.parametrize("shared", [0.0, 1.0])
+def test_equals_brute_force_in_float64(
+    metric: Metric, dtype: str, terms: int, shared: float
+) -> None:
+    rng = np.random.default_rng(terms)
+    table = (rng.normal(0, 0.05, (3000, 96)) + shared).astype(KINDS[dtype])
+    exact = table.astype(np.float64)
+    query = exact[100] - sum(exact[101 : 100 + terms], np.zeros(96))
+    skip = np.zeros(3000, np.bool_)
+    skip[100 : 100 + terms] = True
+    found = nearest(blocks(table, dtype), query, metric=metric, skip=skip)
+    rows, scores = brute(exact, query, metric, set(range(100, 100 + terms)))
+    assert found.rows.tolist() == rows
+    assert np.allclose(found.scores, scores, rtol=1e-12, atol=1e-12)
+    assert found.undefined == 0
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+@pytest.mark.parametrize("dtype", list(KINDS))
+def test_near_ties_are_ranked_by_float64(metric: Metric, dtype: str) -> None:
+    """Rows that differ in their last bits only: what a fast pass cannot tell apart."""
+    rng = np.random.default_rng(5)
+    base = rng.normal(0, 1, 64)
+    table = (base + rng.normal(0, 1e-3, (2000, 64))).astype(KINDS[dtype])
+    exact = table.astype(np.float64)
+    found = nearest(blocks(table, dtype), exact[0], metric=metric)
+    best, scores = brute(exact, exact[0], metric, set())
+    assert np.allclose(found.scores, scores, rtol=0, atol=1e-13)
+    assert metric is Metric.COSINE or found.rows.tolist() == best
+
+
+@pytest.mark.parametrize("size", [1e-39, 1e-30, 1e-20, 1e18, 1e25, 1e37])
+def test_rows_beyond_the_range_of_the_kernels(size: float) -> None:
+    rng = np.random.default_rng(2)
+    exact = rng.normal(0, 1, (400, 32))
+    exact[::2] *= size
+    table = exact.astype(ml_dtypes.bfloat16)
+    exact = table.astype(np.float64)
+    for query in (exact[2], exact[3]):
+        found = nearest(blocks(table, "BF16"), query)
+        assert found.rows.tolist() == brute(exact, query, Metric.COSINE, set())[0]
+
+
+def test_rows_without_a_score_are_counted_and_left_out() -> None:
+    table = np.random.default_rng(0).normal(0, 1, (100, 8)).astype(np.float32)
+    table[3] = 0
+    table[5, 2] = np.nan
+    table[7, 1] = np.inf
+    query = table[0].astype(np.float64)
+    assert nearest(blocks(table, "F32"), query).undefined == 3
+    found = nearest(blocks(table, "F32"), query, metric=Metric.EUCLIDEAN, top=200)
+    assert found.undefined == 2
+    assert sorted(found.rows.tolist()) == [row for row in range(100) if row not in (5, 7)]
+
+
+def test_equal_rows_come_in_the_order_of_their_numbers() -> None:
+    table = np.ones((50, 4), np.float32)
+    assert nearest(blocks(table, "F32"), table[0], top=5).rows.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_centring_is_exact_too() -> None:
+    rng = np.random.default_rng(3)
+    table = (rng.normal(0, 0.05, (2000, 48)) + 2).astype(np.float16)
+    exact = table.astype(np.float64)
+    mean = mean_row(blocks(table, "F16"))
+    assert np.allclose(mean, exact.mean(axis=0), rtol=1e-12)
+    table[40] = mean
+    exact = table.astype(np.float64)
+    found = nearest(blocks(table, "F16"), exact[7] - mean, mean=mean)
+    assert found.rows.tolist() == brute(exact - mean, exact[7] - mean, Metric.COSINE, set())[0]
+    assert abs(found.mean_cosine) < 0.1
+    assert nearest(blocks(table, "F16"), exact[7]).mean_cosine > 0.9
+
+
+def test_a_dtype_without_a_kernel() -> None:
+    table = np.random.default_rng(0).integers(-100, 100, (300, 16)).astype(np.int32)
+    exact = table.astype(np.float64)
+    found = nearest(blocks(table, "I32"), exact[4])
+    assert found.rows.tolist() == brute(exact, exact[4], Metric.COSINE, set())[0]
+
+
+def test_the_mean_of_nothing() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        mean_row(blocks(np.full((3, 2), np.nan, np.float32), "F32"))
+
+
+def test_mean_skips_rows_that_are_not_finite() -> None:
+    table = np.ones((4, 2), np.float32)
+    table[2, 0] = np.nan
+    assert mean_row(blocks(table, "F32")).tolist() == [1.0, 1.0]
