@@ -1,0 +1,73 @@
+"""The dimensions of a table: which are dead, which are far larger than the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embcalc.checkpoints.base import RowBlock
+from embcalc.core.dtypes import DType
+from embcalc.rows.kernels import Floats, to_float64
+
+_FULL_BYTES = 64 << 20
+"""Tables up to this size give all their rows; larger ones blocks evenly spread over the table."""
+_OUTLIER = 6.0
+"""A dimension stands out when its root mean square is this many times the median one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Root mean square and mean of every dimension, `[width]` each, over `rows` rows."""
+
+    rows: int
+    """Rows that were counted: all finite ones of a table up to 64 MiB, a spread sample above."""
+    rms: Floats
+    mean: Floats
+
+    @property
+    def dead(self) -> NDArray[np.int64]:
+        """Dimensions that are 0 in every row counted."""
+        if self.rows == 0 or not self.rms.any():
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(self.rms == 0)
+
+    @property
+    def outliers(self) -> NDArray[np.int64]:
+        """Dimensions whose root mean square is over 6 times the median one, largest first."""
+        alive = self.rms[self.rms > 0]
+        if len(alive) == 0:
+            return np.empty(0, dtype=np.int64)
+        found = np.flatnonzero(self.rms > _OUTLIER * np.median(alive))
+        return found[np.argsort(-self.rms[found], kind="stable")]
+
+
+class ColumnSums:
+    """Sums over the rows of a pass."""
+
+    def __init__(self, rows: int, width: int, dtype: DType) -> None:
+        self._every = max(1, -(-dtype.nbytes(rows * width) // _FULL_BYTES))
+        self._dtype = dtype
+        self._seen = 0
+        self._rows = 0
+        self._sum = np.zeros(width)
+        self._square = np.zeros(width)
+
+    def add(self, block: RowBlock, nonfinite: NDArray[np.bool_]) -> None:
+        """Take in a block, or pass over it."""
+        turn = self._seen % self._every == 0
+        self._seen += 1
+        if not turn:
+            return
+        values = block.values[~nonfinite] if nonfinite.any() else block.values
+        numbers = to_float64(values, self._dtype)
+        self._rows += len(numbers)
+        self._sum += numbers.sum(axis=0)
+        with np.errstate(over="ignore"):
+            self._square += np.einsum("ij,ij->j", numbers, numbers)
+
+    def finish(self) -> Columns:
+        """The statistics."""
+        rows = max(1, self._rows)
+        return Columns(self._rows, np.sqrt(self._square / rows), self._sum / rows)

@@ -1,0 +1,64 @@
+"""The single numbers of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embcalc.core.dtypes import DType
+from embcalc.rows.kernels import Floats, to_float64
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Over all numbers of the finite rows; None where there are none."""
+
+    mean: float | None
+    std: float | None
+    """Population standard deviation."""
+    absmax: float
+    """Largest magnitude of all finite numbers."""
+
+    @classmethod
+    def from_rows(cls, norms: Floats, sums: Floats, width: int, absmax: float) -> Elements:
+        """Put together from row norms and row sums, both `[n]`.
+
+        mean = Σ sums / (n·width); variance = Σ norms² / (n·width) - mean².
+        """
+        count = len(norms) * width
+        if count == 0:
+            return cls(None, None, absmax)
+        mean = float(sums.sum()) / count
+        with np.errstate(over="ignore"):
+            square = float(np.square(norms).sum()) / count
+        return cls(mean, sqrt(max(0.0, square - mean * mean)), absmax)
+
+
+_BITS = {"BF16": (0x7FFF, 0x7F80, 16), "F16": (0x7FFF, 0x7C00, 0)}
+
+
+def block_absmax(values: NDArray[Any], dtype: DType) -> float:
+    """Largest magnitude among the finite numbers of carried values; 0 for none.
+
+    Formats with sign and magnitude are compared as integers, nothing decoded.
+    """
+    if values.size == 0:
+        return 0.0
+    if dtype.name in _BITS:
+        mask, infinity, _ = _BITS[dtype.name]
+        bits = values.view(np.uint16)
+        # The largest as a signed number is the largest positive one, as unsigned the lowest.
+        largest = max(int(bits.view(np.int16).max()), int(bits.max()) & mask)
+        if largest < infinity:
+            one = np.array([[largest]], dtype=np.uint16).view(values.dtype)
+            return float(to_float64(one, dtype)[0, 0])
+    elif dtype.name in ("F32", "F64"):
+        largest_number = max(float(values.max()), -float(values.min()))
+        if np.isfinite(largest_number):
+            return largest_number
+    numbers = np.abs(to_float64(values, dtype))
+    return float(numbers.max(where=np.isfinite(numbers), initial=0.0))
