@@ -7,24 +7,12 @@ whole start-up may (docs/architecture.md).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from unicodedata import category
+
+from embcalc.core.safe_text import safe
+
+__all__ = ["WIDTH", "binary_size", "cell_width", "clip", "decimal_size", "safe", "table"]
 
 WIDTH = 80
-
-
-def safe(text: str) -> str:
-    """Escape whatever would act on a terminal: controls, line breaks, bidi marks, surrogates."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(char if _harmless(char) else _escape(char) for char in text)
-
-
-def _harmless(char: str) -> bool:
-    return char.isprintable() and category(char) not in ("Cf", "Cc", "Cs", "Co", "Zl", "Zp")
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def cell_width(text: str) -> int:

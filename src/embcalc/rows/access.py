@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embcalc.checkpoints.base import Checkpoint
+from embcalc.core.blocks import RowBlock
 from embcalc.core.dtypes import DType
+from embcalc.core.tables import TensorInfo
 from embcalc.rows.kernels import Floats, to_float64
 
 _GAP = 32
 """Unwanted rows between two wanted ones that are read along rather than skipped."""
+
+
+class RowSource(Protocol):
+    """What is needed of a checkpoint: shapes, and rows in blocks."""
+
+    @property
+    def tensors(self) -> Mapping[str, TensorInfo]:
+        """All tensors by stored name."""
+
+    def blocks(self, name: str, rows: range | None = None) -> Iterator[RowBlock]:
+        """Stream the rows of a tensor: all, or the contiguous `rows`."""
 
 
 def runs(wanted: NDArray[np.int64], gap: int = _GAP) -> Iterator[range]:
@@ -26,7 +38,7 @@ def runs(wanted: NDArray[np.int64], gap: int = _GAP) -> Iterator[range]:
 
 
 def chosen_blocks(
-    checkpoint: Checkpoint, name: str, rows: Iterable[int]
+    checkpoint: RowSource, name: str, rows: Iterable[int]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[Any], DType]]:
     """Yield the chosen rows as row numbers `[n]`, carried values `[n, columns]` and dtype.
 
@@ -41,7 +53,7 @@ def chosen_blocks(
                 yield here, block.values[here - block.start], block.dtype
 
 
-def chosen_numbers(checkpoint: Checkpoint, name: str, rows: Iterable[int]) -> Floats:
+def chosen_numbers(checkpoint: RowSource, name: str, rows: Iterable[int]) -> Floats:
     """The chosen rows in ascending order, decoded: float64 `[n, width]`."""
     parts = [to_float64(values, dtype) for _, values, dtype in chosen_blocks(checkpoint, name, rows)]
     if parts:

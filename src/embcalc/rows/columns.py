@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from embcalc.checkpoints.base import RowBlock
+from embcalc.core.blocks import RowBlock
 from embcalc.core.dtypes import DType
 from embcalc.rows.kernels import Floats, to_float64
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embcalc.checkpoints.base import Checkpoint
-from embcalc.rows.access import chosen_blocks
+from embcalc.rows.access import RowSource, chosen_blocks
 
 _NARROW = 256
 """Bytes of a row below which a plain sum would be the same for too many rows."""
@@ -43,7 +42,7 @@ def bit_keys(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def identical_groups(
-    checkpoint: Checkpoint, name: str, keys: NDArray[np.uint64], left_out: NDArray[np.bool_]
+    checkpoint: RowSource, name: str, keys: NDArray[np.uint64], left_out: NDArray[np.bool_]
 ) -> tuple[tuple[int, ...], ...]:
     """Groups of rows with the same bits, each ascending, ordered by first row.
 
@@ -73,7 +72,7 @@ def _sharing(keys: NDArray[np.uint64], left_out: NDArray[np.bool_]) -> NDArray[n
 
 
 def _digests(
-    checkpoint: Checkpoint, name: str, rows: NDArray[np.int64]
+    checkpoint: RowSource, name: str, rows: NDArray[np.int64]
 ) -> Iterator[tuple[int, bytes]]:
     for numbers, values, _ in chosen_blocks(checkpoint, name, rows):
         for number, row in zip(numbers, np.ascontiguousarray(values), strict=True):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from embcalc.checkpoints.base import Checkpoint, RowBlock
+from embcalc.core.blocks import RowBlock
 from embcalc.core.dtypes import DType
 from embcalc.core.progress import Progress, silent
+from embcalc.rows.access import RowSource
 from embcalc.rows.columns import ColumnSums, Columns
 from embcalc.rows.elements import Elements, block_absmax
 from embcalc.rows.exact import row_norms
@@ -59,7 +60,7 @@ class RowScan:
 
 
 def scan(
-    checkpoint: Checkpoint,
+    checkpoint: RowSource,
     name: str,
     *,
     directions: Floats | None = None,

@@ -1,0 +1,77 @@
+"""Distribution of row norms."""
+
+from __future__ import annotations
+
+from math import ceil, floor, log10
+
+import numpy as np
+
+from embcalc.core.reports.inspect import PERCENTILES, Histogram, NormStatistics
+from embcalc.rows.kernels import Floats
+
+DEFAULT_BINS = 20
+
+
+def norm_statistics(norms: Floats) -> NormStatistics | None:
+    """Summarise finite norms `[n]`; None for no norms."""
+    if len(norms) == 0:
+        return None
+    # Scaled, so that squares of norms near the ends of float64 neither overflow nor vanish.
+    scale = float(norms.max()) or 1.0
+    return NormStatistics(
+        min=float(norms.min()),
+        max=float(norms.max()),
+        mean=float((norms / scale).mean()) * scale,
+        std=float((norms / scale).std()) * scale,
+        percentiles=dict(
+            zip(PERCENTILES, map(float, np.percentile(norms, PERCENTILES)), strict=True)
+        ),
+    )
+
+
+def histogram(norms: Floats, bins: int | None = None) -> Histogram | None:
+    """Count finite norms `[n]` in bins; None for no norms.
+
+    Without `bins`, about 20 of a round width cover the bulk of the rows; the first and the last
+    reach out to the smallest and the largest norm, so that every row is counted and one far row
+    does not flatten the picture.
+    """
+    if len(norms) == 0:
+        return None
+    least, most = float(norms.min()), float(norms.max())
+    if least == most:
+        # One value: a bin around it of a tenth of its size.
+        half = abs(least) / 20 or 0.5
+        edges = np.linspace(max(0.0, least - half), least + half, (bins or 1) + 1)
+    else:
+        low, high = _bulk(norms, least, most)
+        edges = np.linspace(low, high, bins + 1) if bins else _round_edges(low, high)
+        edges = _reach_out(edges, least, most)
+    counts, _ = np.histogram(norms, edges)
+    return Histogram(tuple(map(float, edges)), tuple(map(int, counts)))
+
+
+def _bulk(norms: Floats, least: float, most: float) -> tuple[float, float]:
+    """The range that the picture is drawn over: all rows, unless a few lie far from the rest."""
+    low, high = (float(value) for value in np.percentile(norms, (0.5, 99.5)))
+    margin = (high - low) or abs(high) / 10 or most
+    return max(least, low - margin, 0.0), min(most, high + margin)
+
+
+def _round_edges(low: float, high: float) -> Floats:
+    step = _round_step((high - low) / DEFAULT_BINS)
+    first, last = floor(low / step), ceil(high / step)
+    return np.arange(first, max(last, first + 1) + 1) * step
+
+
+def _round_step(width: float) -> float:
+    """The first of 1, 2, 2.5, 5, 10 times a power of ten that is not below `width`."""
+    power = 10.0 ** floor(log10(width))
+    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= width * 0.999)
+
+
+def _reach_out(edges: Floats, least: float, most: float) -> Floats:
+    edges = np.array(edges)
+    edges[0] = min(edges[0], least)
+    edges[-1] = max(edges[-1], most)
+    return edges
