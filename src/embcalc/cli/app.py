@@ -11,6 +11,7 @@ import typer
 from embcalc import __version__
 from embcalc.cli.demo import demo
 from embcalc.cli.exit_codes import ExitCode
+from embcalc.cli.inspect import inspect
 from embcalc.cli.lookup import lookup
 from embcalc.cli.neighbors import neighbors
 from embcalc.errors import EmbcalcError
@@ -23,7 +24,7 @@ app = typer.Typer(
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (lookup, neighbors, demo)
+COMMANDS = (inspect, lookup, neighbors, demo)
 for command in COMMANDS:
     app.command()(command)
 

@@ -55,7 +55,9 @@ def chosen_blocks(
 
 def chosen_numbers(checkpoint: RowSource, name: str, rows: Iterable[int]) -> Floats:
     """The chosen rows in ascending order, decoded: float64 `[n, width]`."""
-    parts = [to_float64(values, dtype) for _, values, dtype in chosen_blocks(checkpoint, name, rows)]
+    parts = [
+        to_float64(values, dtype) for _, values, dtype in chosen_blocks(checkpoint, name, rows)
+    ]
     if parts:
         return np.concatenate(parts)
     return np.empty((0, checkpoint.tensors[name].width))

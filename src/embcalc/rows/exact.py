@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embcalc.core.dtypes import DType
-from embcalc.rows.kernels import SAFE_NORMS, Floats, Kernels, to_float64
+from embcalc.rows.kernels import SAFE_NORMS, Floats, Kernels, row_lengths, to_float64
 
 
 def row_norms(
@@ -38,13 +38,13 @@ def exact_norms(numbers: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     Returns:
         Norms `[n]` and the mask `[n]` of rows with a NaN or an infinity.
     """
-    nonfinite = ~np.isfinite(numbers).all(axis=1)
+    nonfinite = np.zeros(len(numbers), dtype=np.bool_)
+    np.any(~np.isfinite(numbers), axis=1, out=nonfinite)
     largest = np.abs(numbers).max(axis=1, initial=0.0)
     # A power of two divides without rounding, subnormal rows included.
     scale = np.ones_like(largest)
     usable = np.isfinite(largest) & (largest > 0)
     scale[usable] = np.exp2(np.clip(np.floor(np.log2(largest[usable])), -1000, 1000))
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = numbers / scale[:, None]
-        norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) * scale
+        norms: Floats = row_lengths(numbers / scale[:, None]) * scale
     return norms, nonfinite

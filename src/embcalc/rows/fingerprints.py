@@ -37,8 +37,9 @@ def bit_keys(values: NDArray[Any]) -> NDArray[np.uint64]:
         words = rows
     if nbytes < _NARROW:
         places = np.arange(1, 2 * words.shape[1], 2, dtype=np.uint64) * np.uint64(_ODD)
-        return np.add.reduce(words.astype(np.uint64) * places, axis=1)
-    return np.add.reduce(words, axis=1, dtype=np.uint64)
+        words = words.astype(np.uint64) * places
+    keys: NDArray[np.uint64] = np.add.reduce(words, axis=1, dtype=np.uint64)
+    return keys
 
 
 def identical_groups(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ Floats = NDArray[np.float64]
 Dots = Callable[[NDArray[Any]], Floats]
 """Carried values `[n, columns]` to dot products `[n, k]`."""
 
+_Name = Literal["bf16", "f16", "f32", "f64", "e4m3", "e5m2"]
+"""How numkong calls a type."""
+
 SAFE_NORMS = (1e-12, 1e18)
 """Between these a fast norm can be trusted.
 
@@ -27,9 +30,22 @@ Kernels square in float32: below 1e-19 an element's square is lost, above 1.8e19
 The lower bound leaves room for 1e6 lost elements that would together change a norm by 1e-6.
 """
 
-_NUMKONG = {"BF16": "bf16", "F16": "f16", "F32": "f32", "F64": "f64", "F8_E4M3": "e4m3",
-            "F8_E5M2": "e5m2"}  # fmt: skip
-_SLICE = {"BF16": 1024, "F16": 512, "F8_E4M3": 8192, "F8_E5M2": 8192, "F32": 1 << 20, "F64": 1 << 20}
+_NUMKONG: dict[str, _Name] = {
+    "BF16": "bf16",
+    "F16": "f16",
+    "F32": "f32",
+    "F64": "f64",
+    "F8_E4M3": "e4m3",
+    "F8_E5M2": "e5m2",
+}
+_SLICE = {
+    "BF16": 1024,
+    "F16": 512,
+    "F8_E4M3": 8192,
+    "F8_E5M2": 8192,
+    "F32": 1 << 20,
+    "F64": 1 << 20,
+}
 """Columns that may be summed in one float32 accumulator.
 
 A row of one repeated value rounds the same way at every step: 4,096 BF16 columns were seen 4e-6
@@ -82,6 +98,12 @@ def to_float64(values: NDArray[Any], dtype: DType) -> Floats:
     return to_float32(values, dtype).astype(np.float64)
 
 
+def row_lengths(numbers: Floats) -> Floats:
+    """L2 norms `[n]` of float64 rows `[n, width]`, squared as they are."""
+    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", numbers, numbers))
+    return lengths
+
+
 class NumpyKernels:
     """float64 arithmetic on decoded rows: slower, and the measure of the others."""
 
@@ -92,9 +114,9 @@ class NumpyKernels:
         """L2 norms."""
         numbers = to_float64(values, self._dtype)
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.sqrt(np.einsum("ij,ij->i", numbers, numbers))
+            return row_lengths(numbers)
 
-    def dots(self, directions: Floats, *, coarse: bool = False) -> Dots:  # noqa: ARG002
+    def dots(self, directions: Floats, *, coarse: bool = False) -> Dots:
         """Products by matrix multiplication."""
         columns = np.ascontiguousarray(directions.T)
 
@@ -109,9 +131,9 @@ class NumpyKernels:
 class NumkongKernels:
     """numkong on stored bits, nothing decoded."""
 
-    def __init__(self, dtype: DType, name: str) -> None:
+    def __init__(self, dtype: DType, name: _Name) -> None:
         self._dtype = dtype
-        self._name = name
+        self._name: _Name = name
         self._slice = _SLICE[dtype.name]
 
     def norms(self, values: NDArray[Any]) -> Floats:
@@ -132,7 +154,7 @@ class NumkongKernels:
                 axis=1,
             )
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.sqrt(np.einsum("ij,ij->i", norms, norms))
+            return row_lengths(norms)
 
     def dots(self, directions: Floats, *, coarse: bool = False) -> Dots:
         """Products with directions kept as the sum of two numbers of the stored type.
@@ -168,8 +190,8 @@ def _equal_parts(width: int, limit: int) -> int | None:
 
 
 def _wide(
-    dtype: DType, name: str
-) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], str, np.dtype[Any]]:
+    dtype: DType, name: _Name
+) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], _Name, np.dtype[Any]]:
     """How to widen carried values, to which numkong type, and that type for numpy."""
     import ml_dtypes
 
@@ -204,9 +226,9 @@ def _bf16_pairs(name: str) -> NDArray[np.uint32]:
 
 
 def _pack_directions(
-    directions: Floats, name: str, scalar: np.dtype[Any], *, coarse: bool
+    directions: Floats, name: _Name, scalar: np.dtype[Any], *, coarse: bool
 ) -> tuple[Any, Floats]:  # Any: numkong has no types
-    """Split `[k, width]` into high and low halves `[2k, width]`, packed, with their scales `[2k]`."""
+    """Split `[k, width]` into high and low halves, packed, with their scales `[2k]`."""
     import numkong
 
     largest = np.abs(directions).max(axis=1, keepdims=True)

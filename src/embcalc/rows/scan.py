@@ -11,7 +11,7 @@ from embcalc.core.blocks import RowBlock
 from embcalc.core.dtypes import DType
 from embcalc.core.progress import Progress, silent
 from embcalc.rows.access import RowSource
-from embcalc.rows.columns import ColumnSums, Columns
+from embcalc.rows.columns import Columns, ColumnSums
 from embcalc.rows.elements import Elements, block_absmax
 from embcalc.rows.exact import row_norms
 from embcalc.rows.fingerprints import bit_keys
@@ -80,13 +80,11 @@ def scan(
     """
     tensor = checkpoint.tensors[name]
     work: _Pass | None = None
-    reported = 0
-    for block in checkpoint.blocks(name):
+    for number, block in enumerate(checkpoint.blocks(name)):
         if work is None:
             work = _Pass(tensor.rows, tensor.width, block.dtype, directions)
         work.add(block)
-        reported += 1
-        if reported % _REPORT_EVERY == 0:
+        if number % _REPORT_EVERY == 0:
             done = block.start + len(block.values)
             progress(name, tensor.nbytes * done // tensor.rows, tensor.nbytes)
     progress(name, tensor.nbytes, tensor.nbytes)
@@ -159,5 +157,3 @@ class _Pass:
             columns=self._columns.finish(),
             dtype=self._dtype,
         )
-
-

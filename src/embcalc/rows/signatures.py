@@ -33,7 +33,9 @@ class SignatureMaker:
         random = np.random.default_rng(0x5EED)
         directions = random.standard_normal((_BANDS * _PER_BAND, count)) * (width / count) ** 0.5
         self._offsets = random.random(_BANDS * _PER_BAND)
-        self._factors = random.integers(1, 1 << 63, _BANDS * _PER_BAND, dtype=np.uint64) | np.uint64(1)
+        self._factors = random.integers(
+            1, 1 << 63, _BANDS * _PER_BAND, dtype=np.uint64
+        ) | np.uint64(1)
         self._dots = kernels.dots(directions, coarse=True)
         self._projections = np.zeros((rows, _BANDS * _PER_BAND), dtype=np.float32)
 
@@ -54,4 +56,7 @@ class SignatureMaker:
             cells = self._projections / (norms[:, None] * _CELL) + self._offsets
         cells = np.nan_to_num(np.floor(cells), nan=0.0, posinf=0.0, neginf=0.0)
         mixed = cells.astype(np.int64).view(np.uint64) * self._factors
-        return np.add.reduce(mixed.reshape(len(norms), _BANDS, _PER_BAND), axis=2)
+        signatures: NDArray[np.uint64] = np.add.reduce(
+            mixed.reshape(len(norms), _BANDS, _PER_BAND), axis=2
+        )
+        return signatures

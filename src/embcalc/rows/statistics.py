@@ -61,7 +61,8 @@ def _bulk(norms: Floats, least: float, most: float) -> tuple[float, float]:
 def _round_edges(low: float, high: float) -> Floats:
     step = _round_step((high - low) / DEFAULT_BINS)
     first, last = floor(low / step), ceil(high / step)
-    return np.arange(first, max(last, first + 1) + 1) * step
+    edges: Floats = np.arange(first, max(last, first + 1) + 1) * np.float64(step)
+    return edges
 
 
 def _round_step(width: float) -> float:

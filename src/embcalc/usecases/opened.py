@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from embcalc.checkpoints import Checkpoint, open_checkpoint
 from embcalc.core.blocks import RowBlock
 from embcalc.core.config import ModelConfig, parse_config
+from embcalc.core.display import token_text
 from embcalc.core.files import Folder, read_small
 from embcalc.core.roles import embedding_tables
 from embcalc.core.tables import EmbeddingTable, Role
@@ -26,9 +28,17 @@ class Model:
     checkpoint: Checkpoint
     config: ModelConfig | None
     """None where there is no config.json."""
+    document: Mapping[str, Any]
+    """config.json as it stands; empty where there is none."""
     tables: tuple[EmbeddingTable, ...]
     tokenizer_folder: Folder
     vocabulary: Vocabulary | None
+
+    @property
+    def architectures(self) -> tuple[str, ...]:
+        """Class names that the config gives."""
+        names = self.document.get("architectures")
+        return tuple(map(str, names)) if isinstance(names, list) else ()
 
     def table(self, role: Role) -> EmbeddingTable | None:
         """The first table of a role, or None where the checkpoint stores none."""
@@ -55,7 +65,7 @@ class Model:
 
     def shown(self, row: int) -> str:
         """The token of a row as people read it; still to be made safe for output."""
-        return self.text(row) or ""
+        return (token_text(self.vocabulary, row) if self.vocabulary else None) or ""
 
     def blocks(self, table: EmbeddingTable, rows: range | None = None) -> Iterator[RowBlock]:
         """Stream rows of a table: all, or the contiguous `rows`.
@@ -87,11 +97,13 @@ def open_model(address: str, tokenizer: str | None = None, tensor: str | None = 
     place = locate(address)
     words = place if tokenizer is None else locate(tokenizer)
     checkpoint = open_checkpoint(place.folder, place.file)
-    config = _config(place.folder)
+    document = _document(place.folder)
+    config = parse_config(document) if document is not None else None
     return Model(
         address=address,
         checkpoint=checkpoint,
         config=config,
+        document=document if isinstance(document, Mapping) else {},
         tables=embedding_tables(
             checkpoint.tensors,
             vocab_size=config.vocab_size if config else None,
@@ -103,12 +115,11 @@ def open_model(address: str, tokenizer: str | None = None, tensor: str | None = 
     )
 
 
-def _config(folder: Folder) -> ModelConfig | None:
+def _document(folder: Folder) -> Any:  # noqa: ANN401 - any JSON value; parse_config judges it
     content = read_small(folder, "config.json")
     if content is None:
         return None
     try:
-        document = json.loads(content)
+        return json.loads(content)
     except ValueError as error:
         raise ConfigError(f"config.json is not valid JSON: {error}", "download it again") from error
-    return parse_config(document)

@@ -155,11 +155,21 @@ class RowData:
     """All rows of a table, for exports and pictures; arrays `[rows]`."""
 
     norms: NDArray[np.float64]
+    keys: NDArray[np.uint64]
+    """Equal for rows of equal bits."""
     flags: Mapping[str, NDArray[np.bool_]]
     """By name: `zero`, `near-zero`, `nonfinite`, …"""
     tokens: tuple[str | None, ...] | None
     """As people write them; None for tables without tokens."""
     special: NDArray[np.bool_]
+
+    def same_rows(self, other: RowData) -> bool:
+        """Whether both tables hold the same bits, by the keys and the norms of all rows."""
+        return bool(
+            len(self.keys) == len(other.keys)
+            and (self.keys == other.keys).all()
+            and ((self.norms == other.norms) | (self.norms != self.norms)).all()
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
