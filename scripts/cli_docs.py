@@ -57,13 +57,9 @@ def _row(parameter: inspect.Parameter, kind: Any, info: Any) -> str:  # noqa: AN
 
 
 def _choices(kind: Any) -> list[str]:  # noqa: ANN401
-    for part in (kind, *typing.get_args(kind)):
-        if isinstance(part, type):
-            if issubclass(part, Enum):
-                return [str(member.value) for member in part]
-        elif typing.get_args(part):
-            return _choices(part)
-    return []
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [str(member.value) for member in kind]
+    return next((found for part in typing.get_args(kind) if (found := _choices(part))), [])
 
 
 def _default(value: object) -> str:
