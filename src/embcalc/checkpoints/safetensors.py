@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import prod
 
-import msgspec
-import numpy as np
-
-from embcalc.checkpoints.base import BLOCK_BYTES, RowBlock
-from embcalc.core.decode import CARRIERS
+from embcalc.checkpoints.base import RowBlock
+from embcalc.checkpoints.messages import cut_short, where
+from embcalc.checkpoints.raw import row_blocks
+from embcalc.checkpoints.safetensors_header import Entry, Header, parse_header
 from embcalc.core.dtypes import BY_NAME
 from embcalc.core.files import File
 from embcalc.core.findings import Problem
@@ -17,66 +15,107 @@ from embcalc.core.tables import TensorInfo
 from embcalc.errors import CheckpointError
 
 MAX_HEADER = 100_000_000
-
-
-class _Entry(msgspec.Struct):
-    dtype: str
-    shape: list[int]
-    data_offsets: tuple[int, int]
+"""Bytes of a header that the reference parser still reads."""
 
 
 class SafetensorsCheckpoint:
-    """One .safetensors file."""
+    """One .safetensors file.
+
+    Raises:
+        CheckpointError: the reference parser would refuse it.
+        SourceError: it cannot be read.
+    """
 
     format = "safetensors"
     problems: tuple[Problem, ...] = ()
 
     def __init__(self, file: File) -> None:
-        self.label = file.local_path or file.name
+        self.label = where(file)
         self.files = (file.name,)
         self._file = file
-        header, self._data = _header(file)
-        metadata = header.pop("__metadata__", None)
-        self.metadata: Mapping[str, str] = (
-            msgspec.json.decode(metadata, type=dict[str, str]) if metadata else {}
-        )
-        entries = {name: msgspec.json.decode(raw, type=_Entry) for name, raw in header.items()}
-        self._offsets = {name: entry.data_offsets[0] for name, entry in entries.items()}
-        self.tensors: Mapping[str, TensorInfo] = {
-            name: TensorInfo(
-                name=name,
-                shape=tuple(entry.shape),
-                dtype=BY_NAME[entry.dtype],
-                file=file.name,
-                nbytes=entry.data_offsets[1] - entry.data_offsets[0],
-            )
-            for name, entry in entries.items()
-        }
+        header, self._data = _read_header(file)
+        self.metadata: Mapping[str, str] = header.metadata
+        self._entries = header.entries
+        self.tensors: Mapping[str, TensorInfo] = _Tensors(header.entries, file.name)
 
     def blocks(self, name: str, rows: range | None = None) -> Iterator[RowBlock]:
         """Stream rows."""
         tensor = self.tensors[name]
         wanted = range(tensor.rows) if rows is None else rows
-        carrier = np.dtype(CARRIERS[tensor.dtype.name])
-        row_bytes = tensor.dtype.nbytes(tensor.width)
-        per_block = max(1, BLOCK_BYTES // max(1, row_bytes))
-        start = self._data + self._offsets[name] + wanted.start * row_bytes
-        row = wanted.start
-        for piece in self._file.stream(start, len(wanted) * row_bytes, per_block * row_bytes):
-            values = np.frombuffer(piece, dtype=carrier).reshape(-1, prod(tensor.shape[1:]))
-            yield RowBlock(row, values, tensor.dtype)
-            row += len(values)
+        return row_blocks(self._file, self._data + _begin(self._entries[name]), tensor, wanted)
 
 
-def _header(file: File) -> tuple[dict[str, msgspec.Raw], int]:
-    length = int.from_bytes(file.read(0, 8), "little")
-    if length > MAX_HEADER or length + 8 > file.size:
+class _Tensors(Mapping[str, TensorInfo]):
+    """Headers that become `TensorInfo` when asked for: few of 94,000 ever are."""
+
+    def __init__(self, entries: Mapping[str, Entry], file: str) -> None:
+        self._entries = entries
+        self._file = file
+
+    def __getitem__(self, name: str) -> TensorInfo:
+        entry = self._entries[name]
+        start, end = entry.data_offsets or (0, 0)
+        return TensorInfo(
+            name=name,
+            shape=entry.shape or (),
+            dtype=BY_NAME[entry.dtype],
+            file=self._file,
+            nbytes=end - start,
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def _begin(entry: Entry) -> int:
+    return entry.data_offsets[0] if entry.data_offsets else 0
+
+
+def _read_header(file: File) -> tuple[Header, int]:
+    """Read and check the header; return it and the place of the first byte of data."""
+    if file.size < 8:
         raise CheckpointError(
-            f"{file.local_path or file.name} is no safetensors file",
-            hint="its first 8 bytes give no valid header length",
+            f"{where(file)} is no safetensors file: {file.size} bytes hold no header",
+            hint="download it again",
+        )
+    length = int.from_bytes(file.read(0, 8), "little")
+    if length > MAX_HEADER:
+        raise CheckpointError(
+            f"{where(file)} is no safetensors file: its first 8 bytes promise a header of"
+            f" {length:,} bytes",
+            hint=f"a header has at most {MAX_HEADER:,} bytes",
+        )
+    if 8 + length > file.size:
+        raise CheckpointError(
+            f"{where(file)} is cut short inside its header: {file.size:,} bytes, and the header"
+            f" alone needs {8 + length:,}",
+            hint="download it again; no tensor is whole",
         )
     try:
-        header = msgspec.json.decode(file.read(8, length), type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError as error:
-        raise CheckpointError(f"{file.name} has a broken header: {error}") from error
+        header = parse_header(file.read(8, length))
+    except ValueError as error:
+        raise CheckpointError(
+            f"{where(file)} has a broken safetensors header: {error}",
+            hint="the file was damaged, or written by a faulty program; download or write it again",
+        ) from error
+    _check_size(file, header, 8 + length)
     return header, 8 + length
+
+
+def _check_size(file: File, header: Header, data: int) -> None:
+    needed = data + header.data_bytes
+    if file.size > needed:
+        raise CheckpointError(
+            f"{where(file)} has {file.size - needed:,} bytes more than its header describes",
+            hint="safetensors refuses it; two files may have been joined: download it again",
+        )
+    if file.size < needed:
+        whole = [
+            name
+            for name, entry in header.entries.items()
+            if entry.data_offsets and data + entry.data_offsets[1] <= file.size
+        ]
+        raise CheckpointError(*cut_short(file, needed, whole, len(header.entries)))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 
 from embcalc.core.files import Buffer, File
@@ -40,32 +42,76 @@ class LocalFile:
             raise _unreadable(self._path, error) from error
 
     def stream(self, start: int, length: int, block: int) -> Iterator[Buffer]:
-        """Yield a byte range in pieces, from a map whose pages are dropped behind."""
+        """Yield a byte range in pieces: from a map on Linux, by positioned reads elsewhere."""
         end = start + length
         if end > self.size:
             raise SourceError(f"{self._path} ends at byte {self.size:,}; {end:,} are needed")
         if length == 0:
             return
+        pieces = _mapped if sys.platform == "linux" else _read
         try:
-            with self._path.open("rb") as stream:
-                mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            with self._path.open("rb", buffering=0) as stream:
+                yield from pieces(stream, range(start, end, block), end)
+        except _CutShortError as error:
+            raise SourceError(
+                f"{self._path} was cut short while it was read: byte {error.needed:,} is gone",
+                hint="something writes to it; wait until that is done",
+            ) from None
         except OSError as error:
             raise _unreadable(self._path, error) from error
-        view = memoryview(mapping)
-        dropped = start - start % mmap.PAGESIZE
-        for at in range(start, end, block):
-            stop = min(at + block, end)
-            yield view[at:stop]
-            dropped = _drop(mapping, dropped, stop)
+
+
+class _CutShortError(Exception):
+    """The file ends before a byte that was there when it was opened."""
+
+    def __init__(self, needed: int) -> None:
+        super().__init__(needed)
+        self.needed = needed
+
+
+def _mapped(stream: FileIO, starts: range, end: int) -> Iterator[Buffer]:
+    """Yield pieces of a map whose pages are dropped behind, so that none pile up.
+
+    In a fresh process this reads a quarter faster than positioned reads (benchmarks/open.py).
+    Touching a mapped page past the end of a file kills the process (SIGBUS), so the size is
+    asked again before each piece: 0.3 us against the 15 us that a piece takes to read.
+    """
+    try:
+        mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    except ValueError:
+        raise _CutShortError(end) from None
+    view = memoryview(mapping)
+    dropped = starts.start - starts.start % mmap.PAGESIZE
+    for at in starts:
+        stop = min(at + starts.step, end)
+        if os.fstat(stream.fileno()).st_size < stop or len(view) < stop:
+            raise _CutShortError(stop)
+        yield view[at:stop]
+        dropped = _drop(mapping, dropped, stop)
 
 
 def _drop(mapping: mmap.mmap, start: int, stop: int) -> int:
     """Let the system take back the whole pages of `[start, stop)`; return the new start."""
     stop -= stop % mmap.PAGESIZE
-    if stop > start and hasattr(mmap, "MADV_DONTNEED"):
+    if stop > start:
         mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
         return stop
     return start
+
+
+def _read(stream: FileIO, starts: range, end: int) -> Iterator[Buffer]:
+    """Yield pieces read one after the other into one buffer."""
+    buffer = memoryview(bytearray(min(starts.step, end - starts.start)))
+    stream.seek(starts.start)
+    for at in starts:
+        stop = min(at + starts.step, end)
+        filled = 0
+        while filled < stop - at:
+            count = stream.readinto(buffer[filled : stop - at])
+            if not count:
+                raise _CutShortError(stop)
+            filled += count
+        yield buffer[:filled]
 
 
 class LocalFolder:

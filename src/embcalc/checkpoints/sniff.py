@@ -1,0 +1,166 @@
+"""What a file is by its first bytes, whatever its name says."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from embcalc.checkpoints.messages import where
+from embcalc.core.files import File
+from embcalc.errors import CheckpointError
+
+HEAD = 1024
+"""Bytes that decide."""
+
+
+class Kind(StrEnum):
+    """What a file holds."""
+
+    SAFETENSORS = "a safetensors file"
+    TORCH_ZIP = "a PyTorch file"
+    TORCH_LEGACY = "a PyTorch pickle"
+    GGUF = "a GGUF file"
+    NPY = "a NumPy array"
+    NPZ = "a NumPy archive"
+    EMPTY = "empty"
+    LFS = "a Git LFS pointer"
+    HTML = "an HTML page"
+    JSON = "a JSON text"
+    ZEROS = "all zero bytes"
+    ZIP = "a zip archive without tensors"
+    OTHER = "an unknown format"
+    HDF5 = "an HDF5 file"
+    GZIP = "a gzip archive"
+    ZSTD = "a Zstandard archive"
+    XZ = "an xz archive"
+    TAR = "a tar archive"
+
+
+READABLE = (
+    Kind.SAFETENSORS,
+    Kind.TORCH_ZIP,
+    Kind.TORCH_LEGACY,
+    Kind.GGUF,
+    Kind.NPY,
+    Kind.NPZ,
+)
+SUFFIXES: dict[str, tuple[Kind, ...]] = {
+    ".safetensors": (Kind.SAFETENSORS,),
+    ".gguf": (Kind.GGUF,),
+    ".npy": (Kind.NPY,),
+    ".npz": (Kind.NPZ,),
+    ".bin": (Kind.TORCH_ZIP, Kind.TORCH_LEGACY),
+    ".pt": (Kind.TORCH_ZIP, Kind.TORCH_LEGACY),
+    ".pth": (Kind.TORCH_ZIP, Kind.TORCH_LEGACY),
+    ".ckpt": (Kind.TORCH_ZIP, Kind.TORCH_LEGACY),
+}
+"""What the names promise; a file of another suffix promises nothing."""
+
+_MAGIC: tuple[tuple[bytes, Kind], ...] = (
+    (b"version https://git-lfs", Kind.LFS),
+    (b"GGUF", Kind.GGUF),
+    (b"\x93NUMPY", Kind.NPY),
+    (b"\x89HDF\r\n", Kind.HDF5),
+    (b"\x1f\x8b", Kind.GZIP),
+    (b"\x28\xb5\x2f\xfd", Kind.ZSTD),
+    (b"\xfd7zXZ", Kind.XZ),
+)
+_HTML = re.compile(rb"\s*(<!doctype html|<html|<\?xml|<head)", re.IGNORECASE)
+
+
+def identify(file: File) -> Kind:
+    """Say what a file is.
+
+    Raises:
+        SourceError: it cannot be read.
+    """
+    if file.size == 0:
+        return Kind.EMPTY
+    head = file.read(0, HEAD)
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return _zip_kind(file)
+    return _text_or_binary(head)
+
+
+def _text_or_binary(head: bytes) -> Kind:
+    if head[:1] == b"\x80" and head[1:2] in b"\x01\x02\x03\x04\x05":
+        return Kind.TORCH_LEGACY
+    if _HTML.match(head):
+        return Kind.HTML
+    if re.match(rb"\s*[{\[]", head):
+        return Kind.JSON
+    if re.match(rb"\s*\{", head[8:]):
+        return Kind.SAFETENSORS
+    if head[257:262] == b"ustar":
+        return Kind.TAR
+    return Kind.ZEROS if not any(head) else Kind.OTHER
+
+
+def _zip_kind(file: File) -> Kind:
+    """Tell zips apart by the names in the last bytes, where the directory lies."""
+    tail = file.read(max(0, file.size - (1 << 20)))
+    if b"data.pkl" in tail or b"data.pkl" in file.read(0, HEAD):
+        return Kind.TORCH_ZIP
+    return Kind.NPZ if b".npy" in tail else Kind.ZIP
+
+
+def refusal(file: File, kind: Kind) -> CheckpointError:
+    """Word the error for a file that is not what its name, or any reader, asks for."""
+    name = where(file)
+    if kind is Kind.LFS:
+        return _lfs_pointer(file)
+    if kind is Kind.EMPTY:
+        return CheckpointError(f"{name} is empty (0 bytes)", hint="download it again")
+    if kind is Kind.HTML:
+        return CheckpointError(
+            f"{name} is an HTML page, not a checkpoint",
+            hint="a login or error page was saved in its place; download the file itself",
+        )
+    if kind is Kind.JSON:
+        return CheckpointError(
+            f"{name} is a JSON text, not a checkpoint",
+            hint="it may be an index or the message of a failed download; look into it",
+        )
+    if kind is Kind.ZEROS:
+        return CheckpointError(
+            f"{name} begins with {HEAD:,} zero bytes: its contents were never written",
+            hint="an interrupted download leaves such files; download it again",
+        )
+    return _other_kind(file, kind)
+
+
+def _other_kind(file: File, kind: Kind) -> CheckpointError:
+    suffix = suffix_of(file.name)
+    claimed = {".safetensors": "safetensors", ".gguf": "GGUF", ".npy": "NumPy", ".npz": "NumPy"}
+    what = claimed.get(suffix, "PyTorch" if suffix in SUFFIXES else "a checkpoint")
+    message = f"{where(file)} is {kind.value}, not {what}"
+    if kind in READABLE:
+        right = next(name for name, kinds in SUFFIXES.items() if kind in kinds)
+        return CheckpointError(
+            message, hint=f"rename it to end in {right}; embcalc can read it then"
+        )
+    if kind is Kind.OTHER:
+        return CheckpointError(
+            f"{where(file)} is no checkpoint of a known format",
+            hint="embcalc reads safetensors, PyTorch, GGUF, MLX and NumPy files",
+        )
+    return CheckpointError(message, hint="unpack or convert it first")
+
+
+def _lfs_pointer(file: File) -> CheckpointError:
+    match = re.search(rb"^size (\d{1,20})\s*$", file.read(0, HEAD), re.MULTILINE)
+    size = f"; the real file has {int(match[1]):,} bytes" if match else ""
+    return CheckpointError(
+        f"{where(file)} is a Git LFS pointer{size}",
+        hint="run 'git lfs pull' in its repository, or download the file itself",
+    )
+
+
+def suffix_of(name: str) -> str:
+    """Take the suffix, dot included, in lower case; "" where there is none."""
+    leaf = name.rpartition("/")[2]
+    dot = leaf.rfind(".")
+    return leaf[dot:].lower() if dot > 0 else ""
