@@ -158,11 +158,11 @@ def test_thousands_of_mutated_files_as_the_reference(tmp_path: Path) -> None:
     chance = random.Random(20)
     path = tmp_path / "m.safetensors"
     verdicts = []
-    for _ in range(4000):
+    for _ in range(2500):
         path.write_bytes(mutated(chance))
         verdicts.append(accepted_by_reference(path))
         assert accepted_by_us(path) == verdicts[-1], path.read_bytes()
-    assert 400 < sum(verdicts) < 3600
+    assert 250 < sum(verdicts) < 2250
 
 
 def test_both_ways_of_parsing_agree() -> None:
