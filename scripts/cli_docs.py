@@ -44,7 +44,7 @@ def _command(command: Callable[..., object]) -> Iterator[str]:
     yield ""
 
 
-def _row(parameter: inspect.Parameter, kind: Any, info: Any) -> str:  # noqa: ANN401
+def _row(parameter: inspect.Parameter, kind: Any, info: Any) -> str:
     names = info.param_decls or ()
     name = ", ".join(f"`{part}`" for part in names) or f"`{info.metavar or parameter.name.upper()}`"
     if names and info.metavar:
@@ -56,7 +56,7 @@ def _row(parameter: inspect.Parameter, kind: Any, info: Any) -> str:  # noqa: AN
     return f"| {name} | {help_text} | {_default(parameter.default)} |"
 
 
-def _choices(kind: Any) -> list[str]:  # noqa: ANN401
+def _choices(kind: Any) -> list[str]:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return [str(member.value) for member in kind]
     return next((found for part in typing.get_args(kind) if (found := _choices(part))), [])

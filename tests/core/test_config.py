@@ -312,3 +312,73 @@ def test_nesting_has_an_end() -> None:
     for _ in range(5000):
         document = {"text_config": document}
     assert parse_config(document).vocab_size is None
+
+
+@pytest.mark.parametrize(
+    ("document", "tables"),
+    [
+        (
+            {"model_type": "bert"},
+            [("position", 512, 768, 512), ("token_type", 2, 768, 2)],
+        ),
+        ({"model_type": "gpt2", "n_embd": 4}, [("position", 1024, 4, 1024)]),
+        (
+            {"model_type": "roberta", "max_position_embeddings": 514, "type_vocab_size": 1},
+            [("token_type", 1, 768, 1), ("position", 514, 768, 512)],
+        ),
+        (
+            {"model_type": "opt", "hidden_size": 1024, "word_embed_proj_dim": 512},
+            [("position", 2050, 1024, 2048)],
+        ),
+        (
+            {"model_type": "bart", "d_model": 16},
+            [("position", 1026, 16, 1024), ("position", 1026, 16, 1024)],
+        ),
+        (
+            {"model_type": "albert", "hidden_size": 64, "embedding_size": 8},
+            [("position", 512, 8, 512), ("token_type", 2, 8, 2)],
+        ),
+        (
+            {"model_type": "mobilebert", "embedding_size": 128},
+            [("position", 512, 512, 512), ("token_type", 2, 512, 2)],
+        ),
+        ({"model_type": "whisper", "d_model": 384}, [("position", 448, 384, 448)]),
+        ({"model_type": "deberta", "position_biased_input": False, "type_vocab_size": 0}, []),
+        ({"model_type": "deberta"}, [("position", 512, 768, 512)]),
+        ({"model_type": "llama"}, []),
+        ({"model_type": "marian"}, []),
+        ({"model_type": "bloom"}, []),
+        ({"model_type": "new", "vocab_size": 4, "hidden_size": 4, "type_vocab_size": 2}, []),
+        (
+            {
+                "model_type": "gemma3n",
+                "text_config": {
+                    "model_type": "gemma3n_text",
+                    "num_hidden_layers": 30,
+                    "vocab_size_per_layer_input": 100,
+                    "hidden_size_per_layer_input": 8,
+                },
+            },
+            [("per_layer", 100, 240, 100)],
+        ),
+        (
+            {"model_type": "gemma4_text", "hidden_size_per_layer_input": 0},
+            [],
+        ),
+        (
+            {"model_type": "xlm-roberta", "pad_token_id": 4, "max_position_embeddings": 20},
+            [("token_type", 2, 768, 2), ("position", 20, 768, 15)],
+        ),
+    ],
+)
+def test_side_tables(document: dict[str, Any], tables: list[tuple[str, int, int, int]]) -> None:
+    found = parse_config(document).side_tables
+    assert [(t.role, t.rows, t.width, t.usable_rows) for t in found] == tables
+
+
+def test_side_tables_say_where_their_rows_come_from() -> None:
+    tables = parse_config({"model_type": "bert", "max_position_embeddings": 128}).side_tables
+    assert [table.source for table in tables] == [
+        "config.json:max_position_embeddings",
+        "class default of bert",
+    ]

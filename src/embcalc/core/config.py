@@ -12,6 +12,7 @@ from embcalc.core.config_keys import (
     HIDDEN_KEYS,
     LARGEST_ROWS,
     LARGEST_WIDTH,
+    LESSER_HIDDEN_KEYS,
     VOCABULARY_KEYS,
     Level,
     levels,
@@ -109,7 +110,14 @@ def parse_config(document: Mapping[str, Any], file: str = "config.json") -> Mode
         encoder_vocab_size=encoder,
         decoder_vocab_size=decoder,
         design=design_rows(outer, text, vocabulary[0] if vocabulary else None),
-        side_tables=tuple(side_tables(text, text_type, hidden[0] if hidden else None)),
+        side_tables=tuple(
+            side_tables(
+                text,
+                text_type,
+                hidden=hidden[0] if hidden else None,
+                embedding=width[0] if width else None,
+            )
+        ),
         notes=tuple(_notes(chain)),
     )
 
@@ -150,7 +158,7 @@ def _hidden(chain: Sequence[Level]) -> Found | None:
         stated = level.first_whole(HIDDEN_KEYS, LARGEST_WIDTH)
         if stated:
             return stated
-    return None
+    return text.first_whole(LESSER_HIDDEN_KEYS, LARGEST_WIDTH)
 
 
 def _embedding_width(text: Level, vocabulary: Found | None, hidden: Found | None) -> Found | None:

@@ -48,9 +48,9 @@ HIDDEN_KEYS = (
     "embedding_dim",
     "d_embed",
     "n_text_state",
-    "embedding_size",
-    "hidden_dim",
 )
+LESSER_HIDDEN_KEYS = ("embedding_size", "hidden_dim")
+"""They mean the model's width only where nothing else does."""
 FACTORISED_KEYS = ("word_embed_proj_dim", "input_embedding_size", "embedding_size")
 """Widths of a token table that is narrower or wider than the model."""
 
