@@ -13,6 +13,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from typer.models import OptionInfo
+
 from embcalc.cli.app import COMMANDS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
@@ -45,7 +47,7 @@ def _command(command: Callable[..., object]) -> Iterator[str]:
 
 
 def _row(parameter: inspect.Parameter, kind: Any, info: Any) -> str:
-    names = info.param_decls or ()
+    names = _names(parameter, kind, info)
     name = ", ".join(f"`{part}`" for part in names) or f"`{info.metavar or parameter.name.upper()}`"
     if names and info.metavar:
         name += f" `{info.metavar}`"
@@ -54,6 +56,17 @@ def _row(parameter: inspect.Parameter, kind: Any, info: Any) -> str:
     if choices:
         help_text += f" One of {', '.join(f'`{choice}`' for choice in choices)}."
     return f"| {name} | {help_text} | {_default(parameter.default)} |"
+
+
+def _names(parameter: inspect.Parameter, kind: Any, info: Any) -> tuple[str, ...]:
+    """Spellings of an option; none for an argument."""
+    if not isinstance(info, OptionInfo):
+        return ()
+    # Inside Annotated a lone spelling is taken for the default until Typer builds the command.
+    given = (info.default, *(info.param_decls or ()))
+    names = tuple(name for name in given if isinstance(name, str) and name.startswith("-"))
+    plain = parameter.name.replace("_", "-")
+    return names or ((f"--{plain}/--no-{plain}",) if kind is bool else (f"--{plain}",))
 
 
 def _choices(kind: Any) -> list[str]:
