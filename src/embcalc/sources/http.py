@@ -85,7 +85,8 @@ def _answer(method: str, url: str, headers: Mapping[str, str], timeout: float) -
 
     session: Any = get_session()
     opened: AbstractContextManager[Any]
-    if hasattr(session, "stream"):
+    # In requests, `stream` is a flag of the session and no method.
+    if callable(getattr(session, "stream", None)):
         opened = session.stream(
             method, url, headers=headers, timeout=timeout, follow_redirects=True
         )
