@@ -229,14 +229,14 @@ class Handler(BaseHTTPRequestHandler):
                 },
             )
         else:
-            self.file(repo, file)
+            self.file(repo, file, revision if len(revision) == 40 else repo.sha)
 
-    def file(self, repo: Repo, name: str) -> None:
+    def file(self, repo: Repo, name: str, commit: str = "") -> None:
         """Send a file or the range of it that is asked for."""
         size = repo.size(name)
         headers = {
             "ETag": f'"{repo.etag(name)}"',
-            "X-Repo-Commit": repo.sha,
+            "X-Repo-Commit": commit,
             "Accept-Ranges": "bytes",
         }
         start, stop, status = 0, size, 200

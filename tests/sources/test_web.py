@@ -8,7 +8,7 @@ import pytest
 from embcalc.checkpoints import open_checkpoint
 from embcalc.errors import SourceError
 from embcalc.sources import locate
-from tests.sources.hub_server import HubServer
+from tests.sources.hub_server import HubServer, status
 from tests.sources.web_server import serving
 
 pytestmark = pytest.mark.usefixtures("hub")  # its session and its short waits, not its address
@@ -114,7 +114,7 @@ def test_no_token_leaves_for_other_hosts(
     model: Path, hub: HubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    hub.always("GET", lambda handler: handler.reply(404, b"") is None)
+    hub.always("GET", status(404))
     with pytest.raises(SourceError):
         locate(f"{hub.cdn}/model.safetensors").folder.open("model.safetensors").read(0, 1)
     assert hub.authorized == []
@@ -128,8 +128,6 @@ def test_addresses_that_lead_nowhere(address: str) -> None:
 
 
 def test_a_server_that_is_out_of_order(model: Path, hub: HubServer) -> None:
-    from tests.sources.hub_server import status
-
     hub.always("GET", status(503))
     with pytest.raises(SourceError, match="HTTP 503"):
         locate(f"{hub.cdn}/folder").folder.names()

@@ -14,6 +14,7 @@ from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.inspect import inspect
 from embcalc.cli.lookup import lookup
 from embcalc.cli.neighbors import neighbors
+from embcalc.cli.traffic import reset_traffic, tell_traffic
 from embcalc.errors import EmbcalcError
 
 app = typer.Typer(
@@ -56,6 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Only embcalc's own errors and wrong usage become messages; anything else is a bug and keeps
     its traceback.
     """
+    reset_traffic()
+    code = _run(arguments)
+    if code in (ExitCode.OK, ExitCode.FINDINGS):
+        tell_traffic()
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = app(args=arguments, prog_name="embcalc", standalone_mode=False)
     except EmbcalcError as error:

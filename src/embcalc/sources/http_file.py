@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 
 from embcalc.errors import SourceError
 from embcalc.sources.http import RETRIED, Answer, open_url, retry_after
+from embcalc.sources.notes import note
 from embcalc.sources.retry import TransientError, persistently
 
 WHOLE_LIMIT = 64_000_000
@@ -21,7 +21,6 @@ EXPIRED = frozenset({400, 401, 403, 404, 410})
 
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
 _NO_RANGE = re.compile(r"bytes \*/(\d{1,18})")
-_log = logging.getLogger("embcalc.sources")
 
 Refusal = Callable[[Answer, str], SourceError]
 
@@ -168,8 +167,7 @@ class HttpOrigin:
                 f"the server of {self.label} cannot send parts of a file",
                 hint="download the file and give its path",
             )
-        note = "note: the server cannot send parts of %s; reading all of it, %s bytes"
-        _log.warning(note, self.label, f"{total:,}")
+        note(f"the server cannot send parts of {self.label}; reading all of it, {total:,} bytes")
         return answer.whole(total, self.label)
 
 

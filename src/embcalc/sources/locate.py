@@ -33,6 +33,8 @@ def locate(address: str, *, keep: bool = False) -> Located:
     Raises:
         SourceError: nothing is there, or it cannot be reached.
     """
+    if not address:
+        raise SourceError("the address of the model is empty", hint="check the path")
     local = _local(Path(address), address)
     if local is not None:
         return local

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -18,7 +18,7 @@ def side_by_side(
     fetch: Callable[[int, int, Event], bytes],
     ranges: Iterable[tuple[int, int]],
     workers: int = WORKERS,
-) -> Iterator[bytes]:
+) -> Generator[bytes, None, None]:
     """Yield `fetch(start, length, stop)` for each range, in order, with `workers` threads ahead.
 
     At most `workers` + 1 pieces are held at a time. When the consumer stops early, by an error or

@@ -64,13 +64,13 @@ class Patience:
         self.sleep(wait)
 
 
-def persistently(work: Callable[[], T], tries: int = 5) -> T:
-    """Call `work` until it succeeds or the tries are used up.
+def persistently(work: Callable[[], T], patience: Patience | None = None) -> T:
+    """Call `work` until it succeeds or the patience is used up.
 
     Raises:
         SourceError: what `work` raised last.
     """
-    patience = Patience(tries)
+    patience = patience or Patience()
     while True:
         try:
             return work()

@@ -16,7 +16,7 @@ from embcalc.sources.http import Answer, open_url, shown
 from embcalc.sources.http_file import HttpOrigin, Target, refusal
 from embcalc.sources.names import bounded, is_hidden, is_safe, names_a_file
 from embcalc.sources.ranged import RangedFile
-from embcalc.sources.retry import persistently
+from embcalc.sources.retry import Patience, persistently
 
 MAX_PAGE = 4_000_000
 """Bytes of a page of links."""
@@ -95,7 +95,7 @@ class WebFolder:
 
     def _find(self) -> set[str]:
         try:
-            page = persistently(self._page, tries=3)
+            page = persistently(self._page, Patience(tries=3))
         except SourceError:
             if self._only is None:
                 raise
@@ -126,7 +126,7 @@ class WebFolder:
             with open_url(url, {}, shown(url), _timeout(), method="HEAD") as answer:
                 return _is_file(answer)
 
-        return persistently(ask, tries=3)
+        return persistently(ask, Patience(tries=3))
 
 
 def _is_file(answer: Answer) -> bool:

@@ -13,13 +13,15 @@ from huggingface_hub import constants
 from embcalc.core.files import Buffer, File
 from embcalc.errors import SourceError
 from embcalc.sources.http import Answer, one_line, translated
-from embcalc.sources.hub.errors import HubRefusal
+from embcalc.sources.hub.repository import Repository
 from embcalc.sources.local import LocalFile
 from embcalc.sources.names import is_safe
 from embcalc.sources.traffic import TRAFFIC
 
 COMMIT = re.compile(r"[0-9A-Za-z]{4,64}")
-NO_ROOM = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
+UNWRITABLE = frozenset(
+    {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR}
+)
 """Why a cache cannot be written to; the files are read without it then."""
 
 
@@ -47,15 +49,11 @@ class CachedFile:
     Where the cache cannot be written, its bytes are read over the network by `fallback`.
     """
 
-    def __init__(
-        self, fallback: File, *, repo: str, commit: str, path: str, refuse: HubRefusal
-    ) -> None:
+    def __init__(self, fallback: File, repository: Repository, path: str) -> None:
         self.name = fallback.name
         self._fallback = fallback
-        self._repo = repo
-        self._commit = commit
+        self._repository = repository
         self._path = path
-        self._refuse = refuse
         self._file: File | None = None
 
     @property
@@ -82,23 +80,36 @@ class CachedFile:
         return self._file
 
     def _download(self) -> File:
-        from huggingface_hub import hf_hub_download
-
-        label = f"{self._repo}/{self._path}"
+        label = self._repository.label(self._path)
         try:
             with translated(label), _quiet_below(self._fallback.size):
-                path = hf_hub_download(self._repo, self._path, revision=self._commit)
+                path = self._fetch()
         except SourceError as error:
             cause = error.__cause__
-            if isinstance(cause, OSError) and cause.errno in NO_ROOM:
+            if isinstance(cause, OSError) and cause.errno in UNWRITABLE:
                 return self._fallback
             refused = _refusal(cause, label)
-            raise error if refused is None else self._refuse(refused, label) from cause
+            raise error if refused is None else self._repository.refuse(refused, label) from cause
         except ValueError as error:
             raise SourceError(f"{label} cannot be downloaded: {one_line(error)}") from error
-        file = LocalFile(Path(path), self.name)
+        file = LocalFile(path, self.name)
         TRAFFIC.count(file.size)
         return file
+
+    def _fetch(self) -> Path:
+        """Download under the name and the revision that the user gave.
+
+        Only then does the cache remember which commit that revision is, and answers for it
+        without network. Should the revision have moved since the listing, the listed commit is
+        what is read.
+        """
+        from huggingface_hub import hf_hub_download
+
+        repository, asked = self._repository, self._repository.asked
+        path = Path(hf_hub_download(asked.repo, self._path, revision=asked.revision))
+        if repository.commit not in path.parts:
+            path = Path(hf_hub_download(asked.repo, self._path, revision=repository.commit))
+        return path
 
 
 def _refusal(error: BaseException | None, label: str) -> Answer | None:

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from urllib.parse import quote
-
 from huggingface_hub import constants
 
 from embcalc.core.files import File
 from embcalc.errors import SourceError
 from embcalc.sources.http_file import HttpOrigin, Target
 from embcalc.sources.hub.cache import CachedFile, cached_snapshot
-from embcalc.sources.hub.errors import HubRefusal
+from embcalc.sources.hub.repository import Repository
 from embcalc.sources.local import LocalFile
 from embcalc.sources.names import TEXTS, WEIGHTS
 from embcalc.sources.ranged import RangedFile
 
 MAX_TEXT = 64_000_000
 """Bytes up to which a config or tokenizer file is downloaded into the cache."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
-    """The files of a repository at one commit."""
-
-    repo: str
-    """Its present name: it may have been renamed."""
-    commit: str
-    sizes: Mapping[str, int | None]
-    """Bytes by path; None where the hub does not say."""
-    headers: Mapping[str, str]
-    """Sent with each request to the hub: the token."""
-    refuse: HubRefusal
-
-    def url(self, path: str) -> str:
-        """Where the bytes of a file are asked for."""
-        return constants.HUGGINGFACE_CO_URL_TEMPLATE.format(
-            repo_id=self.repo, revision=quote(self.commit, safe=""), filename=quote(path)
-        )
 
 
 class HubFolder:
@@ -71,26 +47,20 @@ class HubFolder:
         repository = self._repository
         if path not in repository.sizes:
             raise SourceError(f"{self.label} has no file {name}")
-        snapshot = cached_snapshot(repository.repo, repository.commit)
+        snapshot = cached_snapshot(repository.asked.repo, repository.commit)
         if snapshot is not None and (snapshot / path).is_file():
             return LocalFile(snapshot / path, name)
         size = repository.sizes[path]
         remote = RangedFile(self._origin(path, size), name, size)
         if self._keep or _is_text(path, size):
-            return CachedFile(
-                remote,
-                repo=repository.repo,
-                commit=repository.commit,
-                path=path,
-                refuse=repository.refuse,
-            )
+            return CachedFile(remote, repository, path)
         return remote
 
     def _origin(self, path: str, size: int | None) -> HttpOrigin:
         repository = self._repository
         target = Target(
             url=repository.url(path),
-            label=f"{repository.repo}/{path}",
+            label=repository.label(path),
             headers=repository.headers,
             timeout=constants.HF_HUB_DOWNLOAD_TIMEOUT,
             refuse=repository.refuse,

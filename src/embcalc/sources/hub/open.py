@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from typing import Annotated
 from urllib.parse import quote
@@ -17,16 +16,16 @@ from embcalc.sources.http import open_url
 from embcalc.sources.hub.address import HubAddress
 from embcalc.sources.hub.cache import COMMIT, cached_snapshot
 from embcalc.sources.hub.errors import HubRefusal
-from embcalc.sources.hub.folder import HubFolder, Repository
+from embcalc.sources.hub.folder import HubFolder
+from embcalc.sources.hub.repository import Repository
 from embcalc.sources.local import MAX_DEPTH, LocalFolder
 from embcalc.sources.names import bounded, is_hidden, is_safe
-from embcalc.sources.retry import TransientError, persistently
+from embcalc.sources.notes import note
+from embcalc.sources.retry import Patience, TransientError, persistently
 from embcalc.sources.traffic import TRAFFIC
 
 MAX_LISTING = 64_000_000
 """Bytes of a listing: far above any model's."""
-
-_log = logging.getLogger("embcalc.sources")
 
 
 class _Sibling(msgspec.Struct):
@@ -54,14 +53,14 @@ def open_hub(address: HubAddress, label: str, *, keep: bool = False) -> tuple[Fo
     if constants.HF_HUB_OFFLINE:
         return _open_cached(address, label)
     try:
-        repository = persistently(lambda: list_repository(address), tries=3)
+        repository = persistently(lambda: list_repository(address), Patience(tries=3))
     except TransientError as error:
         if cached_snapshot(address.repo, address.revision) is None:
             raise
-        _log.warning("note: %s; reading what the cache holds of %s", error, address.repo)
+        note(f"{error}; reading what the cache holds of {address.repo}")
         return _open_cached(address, label)
-    if repository.repo != address.repo:
-        _log.warning("note: %s is now %s", address.repo, repository.repo)
+    if repository.name != address.repo:
+        note(f"{address.repo} is now {repository.name}")
     return _place(repository, address.path, label, keep=keep)
 
 
@@ -88,7 +87,8 @@ def list_repository(address: HubAddress) -> Repository:
             raise refuse(answer, address.repo)
         info = _parse(answer.whole(MAX_LISTING, hub))
     return Repository(
-        repo=info.id or address.repo,
+        asked=address,
+        name=info.id or address.repo,
         commit=info.sha,
         sizes=_sizes(info.siblings, address.repo),
         headers=headers,
@@ -139,7 +139,7 @@ def _place(
     if path and not folder.names():
         known = ", ".join(list(repository.sizes)[:6])
         raise SourceError(
-            f"{repository.repo} has no file or folder {path}", hint=f"it holds: {known}"
+            f"{repository.name} has no file or folder {path}", hint=f"it holds: {known}"
         )
     return folder, None
 

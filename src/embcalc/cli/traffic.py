@@ -1,0 +1,28 @@
+"""The line on stderr that says how much a run has read from other machines."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+
+def reset_traffic() -> None:
+    """Begin to count anew: several command lines may run in one process."""
+    if "embcalc.sources.traffic" in sys.modules:
+        from embcalc.sources.traffic import TRAFFIC
+
+        TRAFFIC.reset()
+
+
+def tell_traffic() -> None:
+    """Say how much was read over the network since, if anything."""
+    # Commands that read no model have not imported the sources, and shall not for this.
+    if "embcalc.sources.traffic" not in sys.modules:
+        return
+    from embcalc.render.layout import decimal_size
+    from embcalc.sources.traffic import TRAFFIC
+
+    if TRAFFIC.read:
+        of = f" of {decimal_size(TRAFFIC.available)}" if TRAFFIC.available else ""
+        typer.echo(f"read {decimal_size(TRAFFIC.read)}{of} over the network", err=True)
