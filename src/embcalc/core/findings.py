@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, TypeVar
+from inspect import cleandoc
+from typing import Generic, Protocol, TypeVar
 
-Facts = TypeVar("Facts")
+
+class HasNeeds(Protocol):
+    """Facts that know what they lack."""
+
+    def lacks(self, need: str) -> str | None:
+        """Say why a need is not met: one phrase for people; None where it is met."""
+
+
+Facts = TypeVar("Facts", bound=HasNeeds)
 
 
 class Severity(StrEnum):
@@ -57,6 +66,8 @@ class Rule(Generic[Facts]):
     code: str
     severity: Severity
     function: Callable[[Facts], Iterator[Problem]] = field(repr=False)
+    needs: tuple[str, ...] = ()
+    """What the facts must have for the rule to say anything; asked in this order."""
 
     @property
     def name(self) -> str:
@@ -65,8 +76,17 @@ class Rule(Generic[Facts]):
 
     @property
     def explanation(self) -> str:
-        """The function's docstring."""
-        return self.function.__doc__ or ""
+        """The function's docstring, without its indentation."""
+        return cleandoc(self.function.__doc__ or "")
+
+    @property
+    def summary(self) -> str:
+        """The first line of the explanation."""
+        return self.explanation.partition("\n")[0]
+
+    def lacking(self, facts: Facts) -> str | None:
+        """Why the rule cannot be run on these facts, or None."""
+        return next((why for need in self.needs if (why := facts.lacks(need))), None)
 
     def check(self, facts: Facts) -> Iterator[Finding]:
         """Run the rule."""
@@ -83,11 +103,67 @@ class Rule(Generic[Facts]):
 
 
 def rule(
-    code: str, severity: Severity
+    code: str, severity: Severity, *needs: str
 ) -> Callable[[Callable[[Facts], Iterator[Problem]]], Rule[Facts]]:
     """Turn a generator function over facts into a rule; it registers nowhere by itself."""
 
     def build(function: Callable[[Facts], Iterator[Problem]]) -> Rule[Facts]:
-        return Rule(code, severity, function)
+        return Rule(code, severity, function, needs)
 
     return build
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A rule that could not be run."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rules are wanted, by code or by the beginning of one: `EMB2` is all of EMB2xx."""
+
+    select: tuple[str, ...] = ()
+    """Empty for all."""
+    ignore: tuple[str, ...] = ()
+    """Wins over `select`, unless `select` names the rule more precisely."""
+
+    def takes(self, code: str) -> bool:
+        """Whether a rule is wanted: the longest beginning that fits decides."""
+        wanted = max((len(p) for p in self.select if code.startswith(p)), default=-1)
+        unwanted = max((len(p) for p in self.ignore if code.startswith(p)), default=-1)
+        if unwanted >= 0 and unwanted >= wanted:
+            return False
+        return not self.select or wanted >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRun:
+    """What a set of rules found, and which of them could not be run."""
+
+    findings: tuple[Finding, ...]
+    """Errors first, then warnings and notes; by code within."""
+    skipped: tuple[Skipped, ...]
+    checked: int
+    """Number of rules that were run."""
+
+
+def run_rules(rules: Iterable[Rule[Facts]], facts: Facts, selection: Selection) -> RuleRun:
+    """Run the selected rules, and say of the others why they could not be run."""
+    findings: list[Finding] = []
+    skipped = []
+    checked = 0
+    for one in rules:
+        if not selection.takes(one.code):
+            continue
+        reason = one.lacking(facts)
+        if reason is not None:
+            skipped.append(Skipped(one.code, reason))
+            continue
+        checked += 1
+        findings.extend(one.check(facts))
+    order = list(Severity)
+    findings.sort(key=lambda finding: (order.index(finding.severity), finding.rule))
+    return RuleRun(tuple(findings), tuple(skipped), checked)

@@ -86,6 +86,19 @@ class Vocabulary:
         """Added tokens whose text the base vocabulary does not have."""
         return tuple(token for token in self.added if token.text not in self.base)
 
+    @cached_property
+    def shared_ids(self) -> tuple[tuple[str, str, int], ...]:
+        """Pairs of different texts on one effective id: text, the other text, id."""
+        pairs = [
+            (token.text, other, token.id)
+            for token in self.appended
+            if (other := self.texts[token.id]) != token.text
+        ]
+        if self.listed is None and len(set(self.base.values())) < len(self.base):
+            last = {token_id: text for text, token_id in self.base.items()}
+            pairs += [(text, last[i], i) for text, i in self.base.items() if last[i] != text]
+        return tuple(pairs)
+
     @property
     def base_size(self) -> int:
         """Number of texts in the base vocabulary."""
@@ -155,20 +168,31 @@ def append_added(
             continue
         known = tokens.get(item.text)
         if known is not None:
-            token_id = known.id
-        elif item.text in base:
-            token_id = base[item.text]
-        else:
-            token_id = following
-            following += 1
+            tokens[item.text] = _declared_again(known, item)
+            continue
+        token_id = base.get(item.text, following)
+        following += item.text not in base
         tokens[item.text] = Token(
             text=item.text,
             id=token_id,
             declared_id=item.id,
-            special=item.special or (known is not None and known.special),
+            special=item.special,
             file=item.file,
         )
     return tuple(tokens.values())
+
+
+def _declared_again(known: Token, item: Declared) -> Token:
+    """A second declaration changes no id; the one that is wrong is kept, to be reported."""
+    wrong = known.declared_id not in (None, known.id)
+    declared = known.declared_id if wrong or item.id is None else item.id
+    return Token(
+        text=known.text,
+        id=known.id,
+        declared_id=declared,
+        special=known.special or item.special,
+        file=known.file if wrong or item.id in (None, known.declared_id) else item.file,
+    )
 
 
 def _gaps(ids: Sequence[int]) -> Iterator[int]:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from embcalc.core.files import Folder
-from embcalc.errors import TokenizerError
+from embcalc.errors import LfsPointerError, TokenizerError
 
 T = TypeVar("T")
 _LFS = b"version https://git-lfs.github.com/spec/"
@@ -30,7 +30,7 @@ def read_bytes(folder: Folder, name: str) -> bytes:
     if content.startswith(_LFS):
         size = _LFS_SIZE.search(content)
         real = f"; the real file has {int(size[1]):,} bytes" if size else ""
-        raise TokenizerError(
+        raise LfsPointerError(
             f"{name} is a Git LFS pointer, not the file itself{real}",
             hint="run 'git lfs pull', or download the file from the hub",
         )

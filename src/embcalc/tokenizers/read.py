@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from embcalc.core.files import Folder
+from embcalc.core.tokenizer_facts import FileProblem, TokenizerFacts
 from embcalc.core.vocabulary import Vocabulary
-from embcalc.errors import TokenizerError
-from embcalc.tokenizers.tokenizer_json import read_tokenizer_json
-from embcalc.tokenizers.vocab_txt import read_vocab_txt
-
-Reader = Callable[[Folder, str], Vocabulary]
-READERS: tuple[tuple[str, Reader], ...] = (
-    ("tokenizer.json", read_tokenizer_json),
-    ("vocab.txt", read_vocab_txt),
-)
-"""File name and reader; the first file that a folder has is its tokenizer."""
+from embcalc.errors import EmbcalcError, LfsPointerError, TokenizerError
+from embcalc.tokenizers.assemble import assemble
+from embcalc.tokenizers.formats import find, known_names, reader_of
+from embcalc.tokenizers.settings import CONFIG, Settings, problem_of, read_settings
 
 
 def read_vocabulary(folder: Folder, name: str | None = None) -> Vocabulary | None:
@@ -26,26 +19,64 @@ def read_vocabulary(folder: Folder, name: str | None = None) -> Vocabulary | Non
         name: a tokenizer file; None looks for one.
 
     Returns:
-        The vocabulary, or None where the folder has no tokenizer.
+        The vocabulary with the effective ids, or None where the folder has no tokenizer.
 
     Raises:
         TokenizerError: a file is broken, or of no known format.
         SourceError: a file cannot be read.
     """
-    if name is not None:
-        return _reader(name)(folder, name)
-    names = folder.names()
-    for known, reader in READERS:
-        if known in names:
-            return reader(folder, known)
-    return None
+    facts = read_tokenizer(folder, name)
+    if facts.vocabulary is None and facts.problems:
+        raise _error(facts.problems[0])
+    return facts.vocabulary
 
 
-def _reader(name: str) -> Reader:
-    for known, reader in READERS:
-        if name.rsplit("/", 1)[-1] == known or name.endswith(known.rsplit(".", 1)[-1]):
-            return reader
-    raise TokenizerError(
-        f"{name} is no tokenizer file that embcalc knows",
-        hint="known are: " + ", ".join(known for known, _ in READERS),
-    )
+def _error(problem: FileProblem) -> TokenizerError:
+    kind = LfsPointerError if problem.pointer else TokenizerError
+    return kind(problem.message, problem.hint)
+
+
+def read_tokenizer(folder: Folder, name: str | None = None) -> TokenizerFacts:
+    """Read everything that the files of a tokenizer say; broken files become problems.
+
+    Args:
+        folder: where to look.
+        name: a tokenizer file; None looks for one.
+
+    Raises:
+        TokenizerError: `name` is of no known format.
+    """
+    file = find(folder) if name is None else name
+    prefix = f"{file.rpartition('/')[0]}/" if file and "/" in file else ""
+    settings = read_settings(folder, prefix)
+    python = _python_class(settings)
+    if name is None and python and (file is None or not file.endswith("tokenizer.json")):
+        return TokenizerFacts(
+            absent=f"the tokenizer is Python code ({python}), which is not run",
+            python_class=python,
+            config_file=prefix + CONFIG,
+            problems=settings.problems,
+        )
+    if file is None:
+        return TokenizerFacts(absent=_absent(folder, settings), problems=settings.problems)
+    reader = reader_of(folder, file, settings)
+    try:
+        base = reader(folder, file)
+    except EmbcalcError as error:
+        problems = (problem_of(file, error), *settings.problems)
+        return TokenizerFacts(absent=f"{file} cannot be read", problems=problems)
+    return assemble(folder, base, settings, prefix)
+
+
+def _absent(folder: Folder, settings: Settings) -> str:
+    if settings.problems:
+        return f"{settings.problems[0].file} cannot be read, and there is no other tokenizer file"
+    return f"no tokenizer (looked for {known_names()})"
+
+
+def _python_class(settings: Settings) -> str | None:
+    """The class of a tokenizer that is code of the model's own."""
+    mapping = settings.config.get("auto_map")
+    value = mapping.get("AutoTokenizer") if isinstance(mapping, dict) else None
+    classes = value if isinstance(value, list) else [value]
+    return next((item for item in classes if isinstance(item, str) and item), None)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from typing import Any
+
 import msgspec
 
 from embcalc.core.files import Folder
+from embcalc.core.tokenizer_facts import Duplicate, EmittedId
 from embcalc.core.vocabulary import Declared, TextForm, Vocabulary, append_added
 from embcalc.errors import TokenizerError
-from embcalc.tokenizers.files import check_ids, read_json
+from embcalc.tokenizers.base import BaseRead
+from embcalc.tokenizers.files import check_ids, decode_json, read_bytes
+from embcalc.tokenizers.vocab_txt import duplicates
 
 NAME = "tokenizer.json"
+_NULL = msgspec.Raw(b"null")
 
 
 class _AddedToken(msgspec.Struct):
@@ -26,19 +34,30 @@ class _Model(msgspec.Struct):
 class _Tokenizer(msgspec.Struct):
     model: _Model
     added_tokens: list[_AddedToken] | None = None
-    normalizer: msgspec.Raw = msgspec.Raw(b"null")
-    pre_tokenizer: msgspec.Raw = msgspec.Raw(b"null")
-    decoder: msgspec.Raw = msgspec.Raw(b"null")
+    normalizer: msgspec.Raw = _NULL
+    pre_tokenizer: msgspec.Raw = _NULL
+    decoder: msgspec.Raw = _NULL
+    post_processor: msgspec.Raw = _NULL
+    padding: msgspec.Raw = _NULL
 
 
-def read_tokenizer_json(folder: Folder, name: str) -> Vocabulary:
+class _RawModel(msgspec.Struct):
+    vocab: msgspec.Raw
+
+
+class _RawTokenizer(msgspec.Struct):
+    model: _RawModel
+
+
+def read_tokenizer_json(folder: Folder, name: str) -> BaseRead:
     """Read a tokenizer.json; everything that has no bearing on ids is skipped over.
 
     Raises:
         TokenizerError: it is broken, or has no vocabulary.
         SourceError: it cannot be read.
     """
-    document = read_json(folder, name, _Tokenizer)
+    content = read_bytes(folder, name)
+    document = decode_json(content, name, _Tokenizer)
     vocab = document.model.vocab
     if not vocab:
         raise TokenizerError(f"{name} has an empty vocabulary", "download the file again")
@@ -52,7 +71,8 @@ def read_tokenizer_json(folder: Folder, name: str) -> Vocabulary:
         Declared(text=token.content, id=token.id, special=token.special, file=name)
         for token in document.added_tokens or ()
     ]
-    return Vocabulary(
+    check_ids([token.id for token in document.added_tokens or ()], name)
+    vocabulary = Vocabulary(
         format=NAME,
         file=name,
         form=_form(document),
@@ -60,6 +80,70 @@ def read_tokenizer_json(folder: Folder, name: str) -> Vocabulary:
         listed=listed if listed and len(listed) != len(base) else None,
         added=append_added(base, len(vocab), declared),
     )
+    twice = duplicates(listed, base) if listed else _twice_in_json(content, name, vocabulary)
+    return BaseRead(
+        vocabulary=vocabulary,
+        base_count=len(vocab),
+        emitted=tuple(_emitted(document, name)),
+        duplicates=twice,
+    )
+
+
+def _twice_in_json(content: bytes, name: str, vocabulary: Vocabulary) -> tuple[Duplicate, ...]:
+    """Keys that stand twice in an object: the parser kept the last, which leaves a hole.
+
+    Only then is the object read a second time, slowly.
+    """
+    base = vocabulary.base
+    if max(base.values()) + 1 == len(base):
+        return ()
+    raw = decode_json(content, name, _RawTokenizer).model.vocab
+    pairs: list[tuple[str, int]] = json.loads(bytes(raw), object_pairs_hook=list)
+    if len(pairs) == len(base):
+        return ()
+    ids: dict[str, list[int]] = {}
+    for text, token_id in pairs:
+        ids.setdefault(text, []).append(token_id)
+    return tuple(Duplicate(text=t, ids=tuple(i)) for t, i in ids.items() if len(set(i)) > 1)
+
+
+def _emitted(document: _Tokenizer, name: str) -> Iterator[EmittedId]:
+    padding = msgspec.json.decode(document.padding)
+    if isinstance(padding, dict) and _is_id(padding.get("pad_id")):
+        text = str(padding.get("pad_token", ""))
+        yield EmittedId(where="padding.pad_id", id=padding["pad_id"], text=text, file=name)
+    seen = set()
+    for text, token_id in _processed(msgspec.json.decode(document.post_processor), depth=4):
+        if (text, token_id) not in seen:
+            seen.add((text, token_id))
+            yield EmittedId(where="post_processor", id=token_id, text=text, file=name)
+
+
+def _processed(part: object, depth: int) -> Iterator[tuple[str, int]]:
+    """Texts and ids of a post-processor: templates, BERT's and RoBERTa's pairs, sequences."""
+    if not isinstance(part, dict) or not depth:
+        return
+    for inner in _items(part.get("processors")):
+        yield from _processed(inner, depth - 1)
+    for pair in (part.get("cls"), part.get("sep")):
+        if isinstance(pair, list) and len(pair) == 2 and _is_id(pair[1]):
+            yield str(pair[0]), pair[1]
+    special = part.get("special_tokens")
+    for entry in special.values() if isinstance(special, dict) else ():
+        if isinstance(entry, dict):
+            for text, token_id in zip(
+                _items(entry.get("tokens")), _items(entry.get("ids")), strict=False
+            ):
+                if _is_id(token_id):
+                    yield str(text), token_id
+
+
+def _items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _form(document: _Tokenizer) -> TextForm:

@@ -1,0 +1,225 @@
+"""Everything that the rules may look at, gathered before any of them runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from embcalc.core.config import ModelConfig
+from embcalc.core.special_ids import SpecialId
+from embcalc.core.tables import EmbeddingTable, Role
+from embcalc.core.tokenizer_facts import FileProblem, TokenizerFacts
+from embcalc.core.vocabulary import Token, Vocabulary
+
+MEDIA = ("image", "audio", "video")
+"""Kinds of placeholder tokens that a configuration may name by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The first id that has no row."""
+
+    rows: int
+    source: str
+    """The tensor or the key that says so, for people."""
+    by_config_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterTables:
+    """What an adapter stores of the embedding layer."""
+
+    embedding_rows: int | None = None
+    """Rows of its own token table or of the vocabulary axis of its matrices; None for neither."""
+    head_rows: int | None = None
+    extra_rows: int = 0
+    """Rows that it brings beside the base's table (`new_embeddings.safetensors`)."""
+    base_name: str | None = None
+    """The base model that adapter_config.json names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFacts:
+    """One model folder, as far as headers and text files tell."""
+
+    model: str
+    """The address as the user gave it."""
+    config: ModelConfig | None = None
+    document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """config.json as it is."""
+    other_ids: tuple[SpecialId, ...] = ()
+    """Special ids of generation_config.json and of the processor's files."""
+    tables: tuple[EmbeddingTable, ...] = ()
+    tokenizer: TokenizerFacts = field(default_factory=TokenizerFacts)
+    problems: tuple[FileProblem, ...] = ()
+    """Files that could not be read, those of the tokenizer left out."""
+    no_weights: str | None = None
+    """Why no tensor headers were read; None where they were."""
+    adapter: AdapterTables | None = None
+    base: ModelFacts | None = None
+    against: ModelFacts | None = None
+    allowed: frozenset[str] = frozenset()
+    """Texts of tokens that may lack a row."""
+
+    def lacks(self, need: str) -> str | None:
+        """Say why something is missing: one phrase; None where it is there."""
+        if need == "config":
+            return None if self.config else "no config.json that can be read"
+        if need == "weights":
+            return None if self.embedding_rows is not None else self._why_no_rows()
+        if need == "tokenizer":
+            return None if self.tokenizer.vocabulary else self.tokenizer.absent
+        if need == "size":
+            return (
+                None if self.limit else f"{self._why_no_rows()}, and no vocab_size in config.json"
+            )
+        if need == "vocab_size":
+            return None if self.vocab_size else "no vocab_size in config.json"
+        if need == "head":
+            return None if self.head_rows is not None else "no output head of its own"
+        return self._lacks_other(need)
+
+    def _lacks_other(self, need: str) -> str | None:
+        if need == "base":
+            return None if self.base else "no --base"
+        if need == "against":
+            return None if self.against else "no --against"
+        return f"nothing known about {need}"
+
+    def _why_no_rows(self) -> str:
+        return self.no_weights or "no token table found in the weights"
+
+    @property
+    def model_types(self) -> tuple[str, ...]:
+        """Model type of the whole and of the text model in it."""
+        if self.config is None:
+            return ()
+        found = (self.config.model_type, self.config.text_type)
+        return tuple(dict.fromkeys(kind for kind in found if kind))
+
+    @property
+    def vocab_size(self) -> int | None:
+        """V, where the configuration states it; a bare class default counts only in a nested
+        configuration, whose keys are regularly left out.
+        """
+        if self.config is None or self.config.vocab_size is None:
+            return None
+        stated = not (self.config.vocab_source or "").startswith("class default")
+        return self.config.vocab_size if stated or self.nested else None
+
+    @property
+    def nested(self) -> bool:
+        """Whether the configuration is one of several parts."""
+        config = self.config
+        return config is not None and config.model_type != config.text_type
+
+    def table(self, role: Role) -> EmbeddingTable | None:
+        """The first table of a role."""
+        return next((table for table in self.tables if table.role is role), None)
+
+    @property
+    def embedding(self) -> EmbeddingTable | None:
+        """The token table; where only a head is stored, that head is the table."""
+        return self.table(Role.TOKEN) or self.table(Role.OUTPUT)
+
+    @property
+    def embedding_rows(self) -> int | None:
+        """R: rows of the stored token table."""
+        if self.adapter and self.adapter.embedding_rows is not None:
+            return self.adapter.embedding_rows
+        if self.adapter and self.base and not self.embedding:
+            base = self.base.embedding_rows or self.base.vocab_size
+            return base + self.adapter.extra_rows if base else None
+        return self.embedding.rows if self.embedding else None
+
+    @property
+    def head_rows(self) -> int | None:
+        """H: rows of an output head that is stored beside the token table."""
+        if self.adapter and self.adapter.head_rows is not None:
+            return self.adapter.head_rows
+        head = self.table(Role.OUTPUT)
+        return head.rows if head and self.table(Role.TOKEN) else None
+
+    @property
+    def extra_rows(self) -> int:
+        """Rows of a second token table that continues the first."""
+        stored = [table.rows for table in self.tables if table.role is Role.TOKEN_EXTRA]
+        if stored:
+            return max(stored)
+        return self.config.design.extra_rows if self.config else 0
+
+    @property
+    def shards(self) -> int:
+        """How many equal shards the vocabulary was split into, where one alone is stored."""
+        rows, size = self.embedding_rows, self.vocab_size
+        if not rows or not size or size % rows:
+            return 1
+        parts = size // rows
+        return parts if parts > 1 and parts & (parts - 1) == 0 and parts <= 64 else 1
+
+    @property
+    def limit(self) -> Limit | None:
+        """The first id without a row: by the weights, else by the configuration alone."""
+        rows = self.embedding_rows
+        if rows is not None and self.shards > 1 and self.vocab_size:
+            return Limit(self.vocab_size, f"{self.shards} shards of {rows:,} rows")
+        if rows is not None:
+            return Limit(rows + self.extra_rows, self._rows_source())
+        size = self.vocab_size
+        if size is None or self.config is None:
+            return None
+        designed = self.config.design.token_rows or size
+        source = self.config.vocab_source or "config.json"
+        return Limit(designed + self.extra_rows, source, by_config_only=True)
+
+    def _rows_source(self) -> str:
+        if self.embedding:
+            return self.embedding.name
+        return "the adapter" if self.adapter and self.adapter.embedding_rows else "the base model"
+
+    @property
+    def weights_file(self) -> str | None:
+        """The file that holds the token table."""
+        return self.embedding.tensor.file if self.embedding else None
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The tokenizer's vocabulary.
+
+        Raises:
+            LookupError: there is none (a rule that did not ask for it: a bug).
+        """
+        if self.tokenizer.vocabulary is None:
+            raise LookupError("no vocabulary")
+        return self.tokenizer.vocabulary
+
+    @property
+    def stated_ids(self) -> tuple[SpecialId, ...]:
+        """Special ids that files state: config.json first, then generation_config.json and the
+        processor's. Class defaults are left out.
+        """
+        own = self.config.special_ids if self.config else ()
+        return (*(special for special in own if special.stated), *self.other_ids)
+
+    @property
+    def special_ids(self) -> Mapping[str, int | tuple[int, ...]]:
+        """One value a name, from the first file that states it."""
+        found: dict[str, int | tuple[int, ...]] = {}
+        for special in self.stated_ids:
+            value = special.ids[0] if len(special.ids) == 1 else special.ids
+            found.setdefault(special.name, value)
+        return found
+
+    def tokens_from(self, first: int) -> Iterator[Token]:
+        """Tokens with ids of `first` and above, ascending; allowed texts are left out."""
+        vocabulary = self.vocabulary
+        if vocabulary.max_id < first:
+            return
+        added = {token.id: token for token in vocabulary.added}
+        for token_id in sorted(i for i in vocabulary.texts if i >= first):
+            token = added.get(token_id)
+            if token is None:
+                token = Token(text=vocabulary.texts[token_id], id=token_id, file=vocabulary.file)
+            if token.text not in self.allowed:
+                yield token

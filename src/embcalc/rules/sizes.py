@@ -1,0 +1,199 @@
+"""Sizes: rows of the table, rows of the head, vocab_size of the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from embcalc.core.facts import ModelFacts
+from embcalc.core.findings import Problem, Severity, rule
+from embcalc.core.tables import Role
+from embcalc.core.wording import count
+
+CONFIG = "config.json"
+
+
+@rule("EMB102", Severity.ERROR, "config", "weights")
+def vocab_size_differs_from_rows(facts: ModelFacts) -> Iterator[Problem]:
+    """The configuration's vocab_size is not the number of embedding rows.
+
+    The model is built with vocab_size rows, then loading the stored table fails with "size
+    mismatch for embed_tokens.weight", or the rows are drawn anew without a word. Classes whose
+    table differs by design (mllama, moshi, cpmant and others) are known and not reported.
+
+    Fix: write the number of stored rows into the configuration. Do not cut the table to the
+    tokenizer's length: rows past the last token are padding.
+
+    Before:
+        config.json: "vocab_size": 32022      model.safetensors: embed_tokens [32256, 2048]
+    After:
+        config.json: "vocab_size": 32256      model.safetensors: embed_tokens [32256, 2048]
+    """
+    config, rows = facts.config, facts.embedding_rows
+    if config is None or rows is None or config.vocab_size is None or facts.adapter:
+        return
+    if rows == config.vocab_size or _designed(facts, rows) or facts.shards > 1:
+        return
+    bare = facts.vocab_size is None
+    yield Problem(
+        f"{config.vocab_source} is {config.vocab_size:,}, but {_table(facts)} has {rows:,} rows",
+        hint=f'write "vocab_size": {rows} into config.json{_place(facts)}',
+        file=CONFIG,
+        severity=Severity.WARNING if bare else None,
+    )
+
+
+def _designed(facts: ModelFacts, rows: int) -> bool:
+    config = facts.config
+    if config is None:
+        return False
+    allowed = {config.design.token_rows, config.encoder_vocab_size}
+    both = facts.table(Role.TOKEN) is None
+    return rows in allowed or (both and rows == config.design.head_rows)
+
+
+def _table(facts: ModelFacts) -> str:
+    return facts.embedding.name if facts.embedding else "the token table"
+
+
+def _place(facts: ModelFacts) -> str:
+    source = facts.config.vocab_source if facts.config else None
+    path = (source or "").removeprefix("config.json:").rpartition(".")[0]
+    return f" (in {path})" if path and not path.startswith("class default") else ""
+
+
+@rule("EMB103", Severity.ERROR, "weights", "head")
+def head_rows_differ(facts: ModelFacts) -> Iterator[Problem]:
+    """The output head has another number of rows than the token table.
+
+    Loading reports "size mismatch for lm_head.weight"; a half-done resize is the usual cause: the
+    table was grown, the head (or its bias) was not. Classes that differ by design are known.
+
+    Fix: resize both together, with model.resize_token_embeddings(n) of a current transformers.
+
+    Before:
+        bert.embeddings.word_embeddings [119552, 768]      cls.predictions.decoder [119547, 768]
+    After:
+        bert.embeddings.word_embeddings [119552, 768]      cls.predictions.decoder [119552, 768]
+    """
+    rows, head, config = facts.embedding_rows, facts.head_rows, facts.config
+    if rows is None or head is None or rows == head or facts.adapter:
+        return
+    if config and (config.tied or head in _designed_heads(facts)):
+        return
+    table = facts.table(Role.OUTPUT)
+    yield Problem(
+        f"the output head {table.name if table else ''} has {head:,} rows, "
+        f"the token table {_table(facts)} has {rows:,}",
+        hint=f"resize both to one size: model.resize_token_embeddings({max(rows, head)})",
+        file=table.tensor.file if table else None,
+    )
+
+
+def _designed_heads(facts: ModelFacts) -> set[int | None]:
+    config = facts.config
+    if config is None:
+        return set()
+    heads = {config.design.head_rows, config.decoder_vocab_size}
+    if config.design.reason:
+        heads.add(config.vocab_size)
+    return heads if config.design.reason or config.decoder_vocab_size else set()
+
+
+@rule("EMB111", Severity.WARNING, "config")
+def nested_vocab_size_differs(facts: ModelFacts) -> Iterator[Problem]:
+    """The outer vocab_size is not that of the nested text configuration.
+
+    Programs that read only the outer key size their buffers wrongly; transformers takes the
+    nested one.
+
+    Fix: give both the same number, or remove the outer key.
+
+    Before:
+        {"vocab_size": 257152, "text_config": {"vocab_size": 151552}}
+    After:
+        {"text_config": {"vocab_size": 151552}}
+    """
+    config = facts.config
+    if config is None or config.outer_vocab_size in (None, config.vocab_size):
+        return
+    if (config.vocab_source or "").startswith("class default"):
+        return
+    yield Problem(
+        f"vocab_size is {config.outer_vocab_size:,} outside and {config.vocab_size:,} in "
+        f"{config.vocab_source}",
+        hint=f'write "vocab_size": {config.vocab_size} in both places, or remove the outer one',
+        file=CONFIG,
+    )
+
+
+@rule("EMB112", Severity.NOTE, "config", "weights")
+def rows_by_design(facts: ModelFacts) -> Iterator[Problem]:
+    """The table has other than vocab_size rows, and this class of model is made so.
+
+    This is fine. Programs that take vocab_size for the number of rows are wrong about it.
+
+    Fix: nothing to do.
+
+    Before:
+        mllama: "vocab_size": 128256, embed_tokens [128264, 4096], lm_head [128256, 4096]
+    After:
+        the same: the 8 rows more are for the image token, which is never predicted
+    """
+    config, rows = facts.config, facts.embedding_rows
+    if config is None or config.design.reason is None or rows is None:
+        return
+    if rows != config.vocab_size or facts.head_rows not in (None, rows):
+        yield Problem(
+            f"{rows:,} rows for a vocab_size of {config.vocab_size or 0:,}: {config.design.reason}",
+            hint="this is fine: the model's class is made so",
+            file=CONFIG,
+        )
+
+
+@rule("EMB114", Severity.NOTE, "vocab_size", "weights")
+def vocabulary_shard(facts: ModelFacts) -> Iterator[Problem]:
+    """The table is one of several equal shards of the vocabulary.
+
+    Checkpoints of tensor-parallel training keep a slice of the rows in each file. The rows of all
+    shards together make up the vocabulary.
+
+    Fix: nothing to do for training; concatenate the shards along the rows to convert.
+
+    Before:
+        consolidated.00.pth: tok_embeddings [16032, 8192]      "vocab_size": 128256
+    After:
+        model.safetensors: embed_tokens [128256, 8192]
+    """
+    rows, size = facts.embedding_rows, facts.vocab_size
+    if facts.shards > 1 and rows and size:
+        yield Problem(
+            f"{_table(facts)} has {rows:,} rows: one of {facts.shards} shards of {size:,}",
+            hint="concatenate the shards along the rows before converting",
+            file=facts.weights_file,
+        )
+
+
+@rule("EMB401", Severity.ERROR, "config", "weights", "head")
+def tied_tables_differ_in_rows(facts: ModelFacts) -> Iterator[Problem]:
+    """The configuration ties table and head, but both are stored with different rows.
+
+    Loading keeps one of the two matrices and drops the other; which one depends on the program.
+
+    Fix: store one matrix, or untie them ("tie_word_embeddings": false) and make the sizes agree.
+
+    Before:
+        "tie_word_embeddings": true      embed_tokens [32001, 4096]      lm_head [32000, 4096]
+    After:
+        "tie_word_embeddings": true      embed_tokens [32001, 4096]
+    """
+    rows, head, config = facts.embedding_rows, facts.head_rows, facts.config
+    if config is None or not config.tied or rows == head or rows is None or head is None:
+        return
+    if head in _designed_heads(facts):
+        return
+    yield Problem(
+        f"{config.tied_from} ties table and head, but {count(rows, 'row')} and "
+        f"{count(head, 'row')} are stored",
+        hint='remove the shorter one, or set "tie_word_embeddings": false and resize both',
+        file=CONFIG,
+    )
