@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from embcalc import __version__
+from embcalc.cli.check_vocab import check_vocab
 from embcalc.cli.demo import demo
 from embcalc.cli.exit_codes import ExitCode
+from embcalc.cli.explain import explain
 from embcalc.cli.inspect import inspect
 from embcalc.cli.lookup import lookup
 from embcalc.cli.neighbors import neighbors
@@ -25,7 +27,7 @@ app = typer.Typer(
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (inspect, lookup, neighbors, demo)
+COMMANDS = (inspect, check_vocab, lookup, neighbors, explain, demo)
 for command in COMMANDS:
     app.command()(command)
 

@@ -64,28 +64,19 @@ class ModelFacts:
 
     def lacks(self, need: str) -> str | None:
         """Say why something is missing: one phrase; None where it is there."""
-        if need == "config":
-            return None if self.config else "no config.json that can be read"
-        if need == "weights":
-            return None if self.embedding_rows is not None else self._why_no_rows()
-        if need == "tokenizer":
-            return None if self.tokenizer.vocabulary else self.tokenizer.absent
-        if need == "size":
-            return (
-                None if self.limit else f"{self._why_no_rows()}, and no vocab_size in config.json"
-            )
-        if need == "vocab_size":
-            return None if self.vocab_size else "no vocab_size in config.json"
-        if need == "head":
-            return None if self.head_rows is not None else "no output head of its own"
-        return self._lacks_other(need)
-
-    def _lacks_other(self, need: str) -> str | None:
-        if need == "base":
-            return None if self.base else "no --base"
-        if need == "against":
-            return None if self.against else "no --against"
-        return f"nothing known about {need}"
+        rows = self._why_no_rows()
+        known: dict[str, tuple[object, str]] = {
+            "config": (self.config, "no config.json that can be read"),
+            "weights": (self.embedding_rows, rows),
+            "tokenizer": (self.tokenizer.vocabulary, self.tokenizer.absent),
+            "size": (self.limit, f"{rows}, and no vocab_size in config.json"),
+            "vocab_size": (self.vocab_size, "no vocab_size in config.json"),
+            "head": (self.head_rows, "no output head of its own"),
+            "base": (self.base, "no --base"),
+            "against": (self.against, "no --against"),
+        }
+        there, reason = known.get(need, (None, f"nothing known about {need}"))
+        return None if there is not None else reason
 
     def _why_no_rows(self) -> str:
         return self.no_weights or "no token table found in the weights"
@@ -100,8 +91,10 @@ class ModelFacts:
 
     @property
     def vocab_size(self) -> int | None:
-        """V, where the configuration states it; a bare class default counts only in a nested
-        configuration, whose keys are regularly left out.
+        """V, where the configuration states it.
+
+        A bare class default counts only in a nested configuration, whose keys are regularly left
+        out.
         """
         if self.config is None or self.config.vocab_size is None:
             return None
@@ -196,8 +189,9 @@ class ModelFacts:
 
     @property
     def stated_ids(self) -> tuple[SpecialId, ...]:
-        """Special ids that files state: config.json first, then generation_config.json and the
-        processor's. Class defaults are left out.
+        """Special ids that files state, class defaults left out.
+
+        Those of config.json come first, then generation_config.json's and the processor's.
         """
         own = self.config.special_ids if self.config else ()
         return (*(special for special in own if special.stated), *self.other_ids)

@@ -38,11 +38,15 @@ def rounding(rows: int, used: int, model_type: str | None = None) -> str | None:
     found = next((m for m in sorted(parallel) if next_multiple(used, m) == rows), None)
     if found:
         return f"rounded up to a multiple of {found}"
+    return _reserve(rows, used, model_type)
+
+
+def _reserve(rows: int, used: int, model_type: str | None) -> str | None:
     if rows % 64 == 0 and used % 64:
         return f"rounded to a multiple of {_largest_power(rows, 64)}, with reserved slots"
     if rows % 100 == 0:
         return "a round number"
-    if model_type in _FAIRSEQ and spare <= 8:
+    if model_type in _FAIRSEQ and rows - used <= 8:
         return "spare words of the dictionary it was trained with"
     return None
 

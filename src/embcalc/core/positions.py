@@ -6,7 +6,7 @@ from embcalc.core.facts import ModelFacts
 from embcalc.core.tables import Role
 
 OFFSET_BY_PAD = frozenset(
-    [
+    {
         "roberta",
         "xlm-roberta",
         "xlm-roberta-xl",
@@ -22,13 +22,13 @@ OFFSET_BY_PAD = frozenset(
         "roberta-prelayernorm",
         "xmod",
         "markuplm",
-    ]
+    }
 )
 """Position ids start at the padding id + 1."""
 OFFSET_OF_TWO = frozenset({"bart", "mbart", "opt", "blenderbot", "plbart", "mvp", "led"})
 """The stored table has two rows more than positions."""
 ABSOLUTE = frozenset(
-    [
+    {
         "bert",
         "gpt2",
         "openai-gpt",
@@ -47,7 +47,7 @@ ABSOLUTE = frozenset(
         "squeezebert",
         "layoutlm",
         "nystromformer",
-    ]
+    }
 )
 
 

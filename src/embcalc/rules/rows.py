@@ -10,7 +10,7 @@ from embcalc.core.findings import Problem, Severity, rule
 from embcalc.core.padding import next_multiple
 
 ENCODERS = frozenset(
-    [
+    {
         "bert",
         "roberta",
         "xlm-roberta",
@@ -47,7 +47,7 @@ ENCODERS = frozenset(
         "m2m_100",
         "marian",
         "blip",
-    ]
+    }
 )
 """Models that are not split over devices: an odd number of rows costs them nothing."""
 

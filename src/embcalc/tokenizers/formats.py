@@ -17,6 +17,11 @@ def known_names() -> str:
     return ", ".join(KNOWN)
 
 
+def is_tokenizer_file(name: str) -> bool:
+    """Whether a file's name is that of a vocabulary."""
+    return name.rpartition("/")[2] in KNOWN
+
+
 def find(folder: Folder) -> str | None:
     """The file that holds the vocabulary of a folder."""
     names = folder.names()

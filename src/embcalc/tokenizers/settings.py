@@ -114,7 +114,8 @@ def read_settings(folder: Folder, prefix: str = "") -> Settings:
     empty: dict[str, Any] = {}
     config = guarded(CONFIG, lambda name: read_json(folder, name, dict[str, Any]), empty)
     special = guarded(SPECIAL_MAP, lambda name: read_json(folder, name, dict[str, Any]), empty)
-    added = guarded(ADDED, lambda name: _added(folder, name), ())
+    nothing: tuple[Declared, ...] = ()
+    added = guarded(ADDED, lambda name: _added(folder, name), nothing)
     decoder = guarded(CONFIG, lambda name: _decoder(config, name), None)
     return Settings(
         config=config,

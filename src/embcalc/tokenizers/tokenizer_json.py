@@ -130,12 +130,13 @@ def _processed(part: object, depth: int) -> Iterator[tuple[str, int]]:
             yield str(pair[0]), pair[1]
     special = part.get("special_tokens")
     for entry in special.values() if isinstance(special, dict) else ():
-        if isinstance(entry, dict):
-            for text, token_id in zip(
-                _items(entry.get("tokens")), _items(entry.get("ids")), strict=False
-            ):
-                if _is_id(token_id):
-                    yield str(text), token_id
+        yield from _templated(entry)
+
+
+def _templated(entry: object) -> Iterator[tuple[str, int]]:
+    if isinstance(entry, dict):
+        pairs = zip(_items(entry.get("tokens")), _items(entry.get("ids")), strict=False)
+        yield from ((str(text), token_id) for text, token_id in pairs if _is_id(token_id))
 
 
 def _items(value: object) -> list[Any]:

@@ -1,0 +1,196 @@
+"""From an address to the facts that the rules look at: headers and text files only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from embcalc.checkpoints import open_checkpoint
+from embcalc.core.config import ModelConfig, parse_config
+from embcalc.core.facts import ModelFacts
+from embcalc.core.files import Folder
+from embcalc.core.roles import embedding_tables
+from embcalc.core.special_ids import SpecialId, special_ids
+from embcalc.core.tables import EmbeddingTable
+from embcalc.core.tokenizer_facts import FileProblem, TokenizerFacts
+from embcalc.errors import ConfigError, EmbcalcError, SourceError
+from embcalc.sources import Located, locate
+from embcalc.tokenizers import is_tokenizer_file, read_tokenizer
+from embcalc.tokenizers.settings import problem_of
+from embcalc.usecases.adapters import ADAPTER_CONFIG, adapter_tables, adapter_weights
+
+ID_FILES = ("generation_config.json", "processor_config.json", "preprocessor_config.json")
+"""Further files that may state special ids."""
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".npz", ".npy", ".ckpt")
+_NO_WEIGHTS = ("optimizer", "scheduler", "training_args", "rng_state", "tokenizer")
+_LFS = b"version https://git-lfs.github.com/spec/"
+
+
+@dataclass(slots=True)
+class _Problems:
+    """Files that could not be read, collected along the way."""
+
+    found: list[FileProblem] = field(default_factory=list)
+
+    def add(self, file: str, error: EmbcalcError) -> None:
+        self.found.append(problem_of(file, error))
+
+
+def gather(address: str, tokenizer: str | None = None, *, weights: bool = True) -> ModelFacts:
+    """Read what text files and tensor headers of a model say.
+
+    A file that is broken becomes a problem of the facts; the others are read all the same.
+
+    Args:
+        address: a local path, a hub id or another address.
+        tokenizer: address of the tokenizer; None takes the one beside the model.
+        weights: whether tensor headers are read.
+
+    Raises:
+        SourceError: the address leads nowhere, or to nothing that says anything.
+    """
+    place = locate(address)
+    problems = _Problems()
+    document = _document(place.folder, "config.json", problems)
+    config = _config(document, problems)
+    facts = ModelFacts(
+        model=address,
+        config=config,
+        document=document if isinstance(document, Mapping) else {},
+        other_ids=tuple(_other_ids(place.folder, problems)),
+        tokenizer=_tokenizer(place, tokenizer),
+    )
+    facts = _with_weights(facts, place, problems, weights=weights)
+    facts = replace(facts, problems=tuple(problems.found))
+    _refuse_nothing(facts, place)
+    return facts
+
+
+def _refuse_nothing(facts: ModelFacts, place: Located) -> None:
+    tokenizer = facts.tokenizer
+    anything = (
+        facts.config
+        or facts.problems
+        or tokenizer.vocabulary
+        or tokenizer.problems
+        or tokenizer.config_file
+        or facts.tables
+    )
+    if not anything:
+        listing = ", ".join(place.folder.names()[:8]) or "nothing"
+        raise SourceError(
+            f"no config, tokenizer or weights in {place.folder.label}",
+            hint=f"it holds: {listing}",
+        )
+
+
+def _tokenizer(place: Located, tokenizer: str | None) -> TokenizerFacts:
+    if tokenizer is not None:
+        words = locate(tokenizer)
+        return read_tokenizer(words.folder, words.file)
+    own = place.file if place.file and is_tokenizer_file(place.file) else None
+    return read_tokenizer(place.folder, own)
+
+
+def _document(folder: Folder, name: str, problems: _Problems) -> object:
+    if name not in folder.names():
+        return None
+    try:
+        content = folder.open(name).read()
+        if content.startswith(_LFS):
+            problems.found.append(_pointer(name))
+            return None
+        return json.loads(content)
+    except EmbcalcError as error:
+        problems.add(name, error)
+    except (ValueError, RecursionError) as error:
+        problems.add(name, ConfigError(f"{name} is not valid JSON: {error}", "download it again"))
+    return None
+
+
+def _pointer(name: str) -> FileProblem:
+    return FileProblem(
+        file=name,
+        message=f"{name} is a Git LFS pointer, not the file itself",
+        hint="run 'git lfs pull', or download the file from the hub",
+        pointer=True,
+    )
+
+
+def _config(document: object, problems: _Problems) -> ModelConfig | None:
+    if document is None:
+        return None
+    try:
+        return parse_config(document)  # type: ignore[arg-type] # it refuses what is no object
+    except ConfigError as error:
+        problems.add("config.json", error)
+        return None
+
+
+def _other_ids(folder: Folder, problems: _Problems) -> Iterator[SpecialId]:
+    for name in ID_FILES:
+        document = _document(folder, name, problems)
+        if isinstance(document, Mapping):
+            yield from special_ids(document, f"{name}:")
+
+
+def _with_weights(
+    facts: ModelFacts, place: Located, problems: _Problems, *, weights: bool
+) -> ModelFacts:
+    names = place.folder.names()
+    is_adapter = place.file is None and ADAPTER_CONFIG in names
+    file = adapter_weights(names) if is_adapter else place.file
+    if file is not None and not file.endswith(WEIGHTS):
+        file = None
+        weights = weights and place.file is None
+    if not weights:
+        return replace(facts, no_weights="weights not asked for")
+    if file is None and not _candidates(names):
+        return replace(facts, no_weights="no weights")
+    try:
+        checkpoint = open_checkpoint(place.folder, file)
+    except EmbcalcError as error:
+        _weights_problem(place.folder, file, error, problems)
+        return replace(facts, no_weights="the weights cannot be read")
+    tables = _tables(checkpoint.tensors, facts.config)
+    if is_adapter:
+        document = _document(place.folder, ADAPTER_CONFIG, problems)
+        adapter = adapter_tables(place.folder, checkpoint.tensors, tables, document)
+        reason = "the adapter stores no embedding rows of its own (give --base)"
+        return replace(facts, tables=tables, adapter=adapter, no_weights=reason)
+    return replace(facts, tables=tables)
+
+
+def _tables(tensors: Mapping[str, Any], config: ModelConfig | None) -> tuple[EmbeddingTable, ...]:
+    return embedding_tables(
+        tensors,
+        vocab_size=config.vocab_size if config else None,
+        model_type=config.model_type if config else None,
+    )
+
+
+def _candidates(names: tuple[str, ...]) -> list[str]:
+    """Files that may hold tensors."""
+    return [
+        name
+        for name in names
+        if name.endswith((*WEIGHTS, ".safetensors.index.json", ".bin.index.json"))
+        and not name.rpartition("/")[2].startswith(_NO_WEIGHTS)
+    ]
+
+
+def _weights_problem(
+    folder: Folder, file: str | None, error: EmbcalcError, problems: _Problems
+) -> None:
+    pointers = []
+    for name in [file] if file else _candidates(folder.names()):
+        try:
+            if folder.open(name).read(0, len(_LFS)) == _LFS:
+                pointers.append(name)
+        except EmbcalcError:
+            continue
+    problems.found.extend(_pointer(name) for name in pointers)
+    if not pointers:
+        problems.add(file or (_candidates(folder.names()) or ["weights"])[0], error)
