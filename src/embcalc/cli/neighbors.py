@@ -75,22 +75,25 @@ def neighbors(
 
     Example: embcalc neighbors MODEL king woman --minus man
     """
+    from embcalc.cli.progress import progress_bar
     from embcalc.usecases.neighbors import neighbors as find
 
-    report = find(
-        model,
-        tokens or (),
-        ids=row or (),
-        minus=minus or (),
-        minus_ids=minus_row or (),
-        metric=metric,
-        top=top,
-        table=table,
-        exclude=exclude or (),
-        center=center,
-        tokenizer=tokenizer,
-        tensor=tensor,
-    )
+    with progress_bar() as progress:
+        report = find(
+            model,
+            tokens or (),
+            ids=row or (),
+            minus=minus or (),
+            minus_ids=minus_row or (),
+            metric=metric,
+            top=top,
+            table=table,
+            exclude=exclude or (),
+            center=center,
+            tokenizer=tokenizer,
+            tensor=tensor,
+            progress=progress,
+        )
     deliver(_rendered(report, output_format), output)
 
 

@@ -14,7 +14,7 @@ from embcalc.core.reports.inspect import (
     TableReport,
 )
 from embcalc.core.tables import EmbeddingTable
-from embcalc.core.tying import Tying, expects_head, verdict
+from embcalc.core.tying import Tying, verdict
 from embcalc.errors import CheckpointError, UsageError
 from embcalc.usecases.inspect_findings import findings
 from embcalc.usecases.inspect_table import TableContext, inspect_table, selected_rows
@@ -107,21 +107,7 @@ def _tying(model: Model, tables: Sequence[TableReport]) -> Tying:
             return None
         return first.data.same_rows(second.data)
 
-    said = model.config.tied if model.config else None
-    return verdict(
-        True if said is None and model.checkpoint.format == "gguf" else said,
-        model.tables,
-        equal,
-        has_head=_has_head(model),
-    )
-
-
-def _has_head(model: Model) -> bool | None:
-    """Whether logits are computed: a config that says tied itself outweighs a guess from counts."""
-    config, counted = model.config, len(model.checkpoint.tensors)
-    if not model.architectures and config and config.tied and config.tied_source == "config":
-        return None
-    return expects_head(model.architectures, len(model.tables), counted)
+    return verdict(model.tied_said, model.tables, equal, has_head=model.has_head)
 
 
 def _token_and_head(tables: Sequence[EmbeddingTable]) -> list[str]:

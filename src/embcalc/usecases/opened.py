@@ -14,6 +14,7 @@ from embcalc.core.display import token_text
 from embcalc.core.files import Folder, read_small
 from embcalc.core.roles import embedding_tables
 from embcalc.core.tables import EmbeddingTable, Role
+from embcalc.core.tying import expects_head
 from embcalc.core.vocabulary import Vocabulary
 from embcalc.errors import CheckpointError, ConfigError
 from embcalc.sources import locate
@@ -44,6 +45,23 @@ class Model:
         """The first table of a role, or None where the checkpoint stores none."""
         return next((table for table in self.tables if table.role is role), None)
 
+    @property
+    def tied_said(self) -> bool | None:
+        """Whether config or container say that the head is the token table; None for neither."""
+        said = self.config.tied if self.config else None
+        return True if said is None and self.checkpoint.format == "gguf" else said
+
+    @property
+    def has_head(self) -> bool | None:
+        """Whether logits are computed; None where nothing says so.
+
+        A config that says tied itself outweighs a guess from counts.
+        """
+        config = self.config
+        if not self.architectures and config and config.tied and config.tied_source == "config":
+            return None
+        return expects_head(self.architectures, len(self.tables), len(self.checkpoint.tensors))
+
     def token_table(self) -> EmbeddingTable:
         """The table that turns ids into vectors; the head where only that is stored.
 
@@ -65,7 +83,7 @@ class Model:
 
     def shown(self, row: int) -> str:
         """The token of a row as people read it; still to be made safe for output."""
-        return (token_text(self.vocabulary, row) if self.vocabulary else None) or ""
+        return "" if self.vocabulary is None else token_text(self.vocabulary, row) or ""
 
     def blocks(self, table: EmbeddingTable, rows: range | None = None) -> Iterator[RowBlock]:
         """Stream rows of a table: all, or the contiguous `rows`.

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from embcalc.cli.exit_codes import ExitCode
+from embcalc.cli.options import OutputOption, RowsFormat
+from embcalc.cli.output import deliver
+
+if TYPE_CHECKING:
+    from embcalc.core.reports.diff import DiffReport
+
+ADDRESS = "A local file or folder, a hub id or an address, as for the other commands."
+
+
+class Failure(StrEnum):
+    """What exit code 1 may be asked for."""
+
+    CHANGED = "changed"
+    SHAPE = "shape"
+
+
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help=ADDRESS, show_default=False)],
+    b: Annotated[str, typer.Argument(metavar="B", help=ADDRESS, show_default=False)],
+    fail_on: Annotated[
+        list[Failure] | None,
+        typer.Option(
+            "--fail-on",
+            help="Exit with 1 when any row was changed, added or removed, or when a shape differs.",
+        ),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", "-k", help="Most changed rows to list.")] = 10,
+    tensor: Annotated[
+        str | None, typer.Option(help="Stored name of the one table. [default: all tables]")
+    ] = None,
+    tokenizer_a: Annotated[
+        str | None, typer.Option(metavar="PATH", help="A's tokenizer. [default: the one beside it]")
+    ] = None,
+    tokenizer_b: Annotated[
+        str | None, typer.Option(metavar="PATH", help="B's tokenizer. [default: the one beside it]")
+    ] = None,
+    output_format: Annotated[
+        RowsFormat, typer.Option("--format", help="Format of the result.")
+    ] = RowsFormat.TEXT,
+    output: OutputOption = None,
+) -> None:
+    """Compare the embedding tables and tokenizers of two checkpoints.
+
+    Example: embcalc diff BASE FINE-TUNED
+    """
+    from embcalc.cli.progress import progress_bar
+    from embcalc.usecases.diff import diff as compare
+
+    with progress_bar() as progress:
+        report = compare(
+            a,
+            b,
+            top=top,
+            tensor=tensor,
+            tokenizer_a=tokenizer_a,
+            tokenizer_b=tokenizer_b,
+            progress=progress,
+        )
+    deliver(_rendered(report, output_format), output)
+    wanted = fail_on or ()
+    failed = (Failure.CHANGED in wanted and report.changed) or (
+        Failure.SHAPE in wanted and report.reshaped
+    )
+    raise typer.Exit(ExitCode.FINDINGS if failed else ExitCode.OK)
+
+
+def _rendered(report: DiffReport, output_format: RowsFormat) -> str:
+    from embcalc.render.csv import diff as as_csv
+    from embcalc.render.json import diff as as_json
+    from embcalc.render.markdown import diff as as_markdown
+    from embcalc.render.text import diff as as_text
+
+    renderers = {
+        RowsFormat.TEXT: as_text.render,
+        RowsFormat.JSON: as_json.render,
+        RowsFormat.CSV: as_csv.render,
+        RowsFormat.MARKDOWN: as_markdown.render,
+    }
+    return renderers[output_format](report)

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isfinite, isnan
+
+from embcalc.core.reports.diff import AddedRows, ChangedRow, DiffReport, TableDiff, VocabularyDiff
+from embcalc.render.layout import WIDTH, clip, safe, table
+from embcalc.render.text.notes import note_lines, wrapped
+
+TOKEN_WIDTH = 30
+LISTED = 5
+"""Tokens to name of each kind; --format json has more."""
+
+
+def render(report: DiffReport) -> str:
+    """Write what differs, table by table, then the tokenizers."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: DiffReport) -> Iterator[str]:
+    yield clip(f"A  {safe(report.model_a)}", WIDTH)
+    yield clip(f"B  {safe(report.model_b)}", WIDTH)
+    for compared in report.tables:
+        yield ""
+        yield from _table(compared)
+    for side, names in (("A", report.only_a), ("B", report.only_b)):
+        for name in names:
+            yield ""
+            yield clip(f"{safe(name)}: only in {side}", WIDTH)
+    yield ""
+    changed = "" if report.tying_a == report.tying_b else "  <- changed"
+    yield f"tying: {report.tying_a} in A, {report.tying_b} in B{changed}"
+    if report.vocabularies is not None:
+        yield from _vocabularies(report.vocabularies)
+    yield from note_lines(report.notes)
+
+
+def _table(compared: TableDiff) -> Iterator[str]:
+    yield clip(safe(compared.tensor_b), WIDTH)
+    if compared.tensor_a != compared.tensor_b:
+        yield clip(f"  in A: {safe(compared.tensor_a)}", WIDTH)
+    yield (
+        f"  {compared.rows_a:,} x {compared.width_a:,} {compared.dtype_a} -> "
+        f"{compared.rows_b:,} x {compared.width_b:,} {compared.dtype_b}"
+    )
+    if not compared.comparable:
+        yield "  rows of different widths: not compared"
+        return
+    counts = [
+        ("identical rows", compared.identical_rows),
+        ("changed rows", compared.changed_rows),
+        ("added rows", compared.added_rows),
+        ("removed rows", compared.removed_rows),
+    ]
+    yield from table([(name, f"{count:,}") for name, count in counts], "lr")
+    yield from wrapped(f"  {_verdict(compared)}")
+    if compared.added is not None:
+        yield from wrapped(f"  {_added(compared.added)}")
+    if compared.most_changed:
+        yield ""
+        yield from table(_changed_rows(compared.most_changed), "rlrr")
+
+
+def _verdict(compared: TableDiff) -> str:
+    both = compared.identical_rows + compared.changed_rows
+    if compared.frozen:
+        return f"frozen: not one of the {both:,} rows in both was changed"
+    if compared.nonfinite_rows:
+        return f"{compared.nonfinite_rows:,} changed rows hold a number that is not finite"
+    if compared.identical_rows == 0:
+        return "trained: every row was changed"
+    share = compared.changed_rows / both
+    return f"{share:.1%} of the rows in both were changed; the others are identical to the last bit"
+
+
+def _added(added: AddedRows) -> str:
+    kinds = [
+        (added.at_mean, "at the mean of A's rows, as a resize leaves them: not trained since"),
+        (added.zero, "all zeros: not trained since"),
+        (added.repeated, "equal to another added row"),
+        (added.elsewhere, "elsewhere: trained, or begun at random"),
+    ]
+    said = "; ".join(f"{count:,} {what}" for count, what in kinds if count)
+    return f"of {added.count:,} added rows {said}"
+
+
+def _changed_rows(rows: Sequence[ChangedRow]) -> list[tuple[str, str, str, str]]:
+    lines = [("row", "token", "|B - A|", "cosine")]
+    for row in rows:
+        name = clip(safe(row.shown), TOKEN_WIDTH) if row.text is not None else "(no token)"
+        delta = f"{row.delta_norm:.4g}" if isfinite(row.delta_norm) else "not finite"
+        cosine = "-" if isnan(row.cosine) else f"{row.cosine:.4f}"
+        lines.append((str(row.row), name, delta, cosine))
+    return lines
+
+
+def _vocabularies(words: VocabularyDiff) -> Iterator[str]:
+    if words.same:
+        yield f"tokenizers: the same {words.size_a:,} tokens under the same ids"
+        return
+    yield f"tokenizers: {words.size_a:,} tokens -> {words.size_b:,}"
+    moved = [f"{safe(token.text)} {token.id_a} -> {token.id_b}" for token in words.moved]
+    added = [f"{safe(text)} ({token})" for token, text in words.added]
+    removed = [f"{safe(text)} ({token})" for token, text in words.removed]
+    for kind, names in (("moved", moved), ("added", added), ("removed", removed)):
+        if names:
+            more = f", and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+            listed = ", ".join(clip(name, TOKEN_WIDTH) for name in names[:LISTED])
+            yield from wrapped(f"  {len(names):,} {kind}: {listed}{more}")

@@ -1,0 +1,146 @@
+"""Two checkpoints: which rows of their tables differ, and how their tokenizers do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from embcalc.core.progress import Progress, silent
+from embcalc.core.reports.diff import DiffReport, MovedToken, TableDiff, VocabularyDiff
+from embcalc.core.tables import EmbeddingTable
+from embcalc.core.tying import verdict
+from embcalc.core.vocabulary import Vocabulary
+from embcalc.errors import CheckpointError, UsageError
+from embcalc.usecases.opened import Model, open_model
+
+
+def diff(  # noqa: PLR0913 - the options of a command
+    a: str,
+    b: str,
+    *,
+    top: int = 10,
+    tensor: str | None = None,
+    tokenizer_a: str | None = None,
+    tokenizer_b: str | None = None,
+    progress: Progress = silent,
+) -> DiffReport:
+    """Compare the embedding tables and the tokenizers of two checkpoints.
+
+    Each pair of tables is read once, side by side; formats, dtypes and row counts may differ.
+    Values of different dtypes are rounded to the coarser one first.
+
+    Args:
+        a: the older model: a local path, a hub id or another address.
+        b: the newer one.
+        top: how many of the most changed rows to list.
+        tensor: stored name of the one table to compare.
+        tokenizer_a: address of A's tokenizer; None takes the one beside it.
+        tokenizer_b: the same for B.
+        progress: told about bytes read.
+
+    Raises:
+        UsageError: `top` is negative.
+        CheckpointError: one of them has no table.
+        SourceError, ConfigError, TokenizerError: a file cannot be read.
+    """
+    from embcalc.usecases.diff_table import Side, diff_table
+
+    if top < 0:
+        raise UsageError(f"--top {top} is below 0", "give the number of rows to list")
+    left, right = open_model(a, tokenizer_a, tensor), open_model(b, tokenizer_b, tensor)
+    pairs, only_a, only_b = _paired(left, right)
+    if not pairs:
+        raise CheckpointError(
+            f"{a} and {b} have no embedding table in common",
+            "embcalc inspect shows what each of them holds; --tensor names a table",
+        )
+    tables = [diff_table(Side(left, x), Side(right, y), top, progress) for x, y in pairs]
+    vocabularies = _vocabularies(left.vocabulary, right.vocabulary)
+    return DiffReport(
+        model_a=a,
+        model_b=b,
+        tying_a=_tying(left),
+        tying_b=_tying(right),
+        tables=tuple(tables),
+        only_a=tuple(table.name for table in only_a),
+        only_b=tuple(table.name for table in only_b),
+        vocabularies=vocabularies,
+        notes=tuple(_notes(tables, left, right, vocabularies)),
+    )
+
+
+Tables = list[EmbeddingTable]
+
+
+def _paired(
+    a: Model, b: Model
+) -> tuple[list[tuple[EmbeddingTable, EmbeddingTable]], Tables, Tables]:
+    """Match tables by role and name, then by role and order."""
+    pairs = []
+    left, right = list(a.tables), list(b.tables)
+    for same in (_same_name, _same_role):
+        for table in list(left):
+            other = next((item for item in right if same(table, item)), None)
+            if other is not None:
+                pairs.append((table, other))
+                left.remove(table)
+                right.remove(other)
+    order = {table.name: index for index, table in enumerate(a.tables)}
+    return sorted(pairs, key=lambda pair: order[pair[0].name]), left, right
+
+
+def _same_name(a: EmbeddingTable, b: EmbeddingTable) -> bool:
+    return a.role is b.role and a.name == b.name
+
+
+def _same_role(a: EmbeddingTable, b: EmbeddingTable) -> bool:
+    return a.role is b.role
+
+
+def _tying(model: Model) -> str:
+    """The verdict from headers and config; values are not compared within one model."""
+    return verdict(model.tied_said, model.tables, has_head=model.has_head).verdict
+
+
+def _vocabularies(a: Vocabulary | None, b: Vocabulary | None) -> VocabularyDiff | None:
+    if a is None or b is None:
+        return None
+    ids_a = {text: token for token, text in a.texts.items()}
+    ids_b = {text: token for token, text in b.texts.items()}
+    moved = [
+        MovedToken(text=text, id_a=token, id_b=ids_b[text])
+        for text, token in ids_a.items()
+        if ids_b.get(text, token) != token
+    ]
+    return VocabularyDiff(
+        file_a=a.file,
+        file_b=b.file,
+        size_a=a.size,
+        size_b=b.size,
+        moved=tuple(sorted(moved, key=lambda token: token.id_a)),
+        added=tuple(sorted((token, text) for text, token in ids_b.items() if text not in ids_a)),
+        removed=tuple(sorted((token, text) for text, token in ids_a.items() if text not in ids_b)),
+    )
+
+
+def _notes(
+    tables: list[TableDiff], a: Model, b: Model, vocabularies: VocabularyDiff | None
+) -> Iterator[str]:
+    for table in tables:
+        if not table.comparable:
+            yield (
+                f"{table.tensor_a} has rows of {table.width_a:,} in A and {table.width_b:,} in B: "
+                "their values cannot be compared"
+            )
+        elif table.dtype_a != table.dtype_b:
+            yield (
+                f"{table.tensor_a} is {table.dtype_a} in A and {table.dtype_b} in B: both were "
+                f"compared as {table.compared_as}"
+            )
+    if vocabularies is None:
+        missing = [name for name, model in (("A", a), ("B", b)) if model.vocabulary is None]
+        yield f"tokenizers were not compared: {' and '.join(missing)} has none"
+    elif vocabularies.moved:
+        yield (
+            f"{len(vocabularies.moved):,} tokens have other ids in B: rows were compared by "
+            "number, so such a row belongs to another token"
+        )
