@@ -16,7 +16,7 @@ from embcalc.rows.elements import Elements, block_absmax
 from embcalc.rows.exact import row_norms
 from embcalc.rows.fingerprints import bit_keys
 from embcalc.rows.kernels import Dots, Floats, Kernels, kernels_for, to_float64
-from embcalc.rows.signatures import SignatureMaker
+from embcalc.rows.signatures import SignatureMaker, Signatures
 
 SAMPLE_ROWS = 1024
 """Rows kept, evenly spread, to look for collapsed clusters."""
@@ -33,9 +33,8 @@ class RowScan:
     """Rows with a NaN or an infinity, `[rows]`."""
     keys: NDArray[np.uint64]
     """Equal for rows of equal bits `[rows]`; the reverse has to be verified."""
-    signatures: NDArray[np.uint64] | None
-    """Several a row `[rows, bands]`: rows that point the same way share one of them. None for
-    tables too narrow for directions to tell rows apart."""
+    signatures: Signatures | None
+    """None for tables too narrow for directions to tell rows apart."""
     projections: Floats
     """Products with the directions that were asked for, `[rows, k]`."""
     sample_rows: NDArray[np.int64]

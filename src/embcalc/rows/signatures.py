@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,25 @@ _CELL = 0.5
 Two rows of cosine 0.9999 differ by 0.014 of that in each coordinate: they share all 8 cells of a
 band with probability 0.83, one of the 3 bands with 0.995. Unrelated rows share a band with 1e-7.
 """
+
+
+_CHUNK = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """What is remembered of the direction of every row."""
+
+    bands: NDArray[np.uint64]
+    """`[rows, bands]`: rows that point the same way share one of them."""
+    coordinates: NDArray[np.float32]
+    """`[rows, 24]`: the unit row's products with random directions, each of variance 1."""
+
+    def apart(self, row: int, others: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Estimated distances of a unit row to others, to about 15%."""
+        difference = self.coordinates[others] - self.coordinates[row]
+        estimate: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+        return estimate / np.float32(difference.shape[1] ** 0.5)
 
 
 class SignatureMaker:
@@ -50,13 +70,16 @@ class SignatureMaker:
         """Project carried rows."""
         self._projections[here] = self._dots(np.ascontiguousarray(values[:, self._columns]))
 
-    def finish(self, norms: Floats) -> NDArray[np.uint64]:
-        """Signatures `[rows, bands]`, once all norms are known."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cells = self._projections / (norms[:, None] * _CELL) + self._offsets
-        cells = np.nan_to_num(np.floor(cells), nan=0.0, posinf=0.0, neginf=0.0)
-        mixed = cells.astype(np.int64).view(np.uint64) * self._factors
-        signatures: NDArray[np.uint64] = np.add.reduce(
-            mixed.reshape(len(norms), _BANDS, _PER_BAND), axis=2
-        )
-        return signatures
+    def finish(self, norms: Floats) -> Signatures:
+        """Signatures, once all norms are known."""
+        bands = np.zeros((len(norms), _BANDS), dtype=np.uint64)
+        for start in range(0, len(norms), _CHUNK):
+            here = slice(start, start + _CHUNK)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                self._projections[here] /= norms[here, None]
+            unit = np.nan_to_num(self._projections[here], nan=0.0, posinf=0.0, neginf=0.0)
+            self._projections[here] = unit
+            cells = np.floor(unit / _CELL + self._offsets)
+            mixed = cells.astype(np.int64).view(np.uint64) * self._factors
+            bands[here] = np.add.reduce(mixed.reshape(-1, _BANDS, _PER_BAND), axis=2)
+        return Signatures(bands, self._projections)
