@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.options import ModelArgument, OutputOption, RowsFormat, TokenizerOption
 from embcalc.cli.output import deliver
 
@@ -24,17 +26,32 @@ def inspect(
     bins: Annotated[
         int | None, typer.Option(help="Bins of the histogram. [default: about 20, round]")
     ] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Every row: .csv, .jsonl, .npy, .parquet.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Pictures of the norms: .png or .svg.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="One page with pictures and all rows.")
+    ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(metavar="KINDS", help="Exit with 1 on these, as in zero,nonfinite,duplicate."),
+    ] = None,
     output_format: Annotated[
         RowsFormat, typer.Option("--format", help="Format of the result.")
     ] = RowsFormat.TEXT,
     output: OutputOption = None,
 ) -> None:
-    """Judge every row of the embedding tables: norms, zero, non-finite, duplicate rows.
+    """Judge every row of the embedding tables: norms, zero, non-finite, duplicate, untrained rows.
 
     Example: embcalc inspect MODEL
     """
     from embcalc.cli.ids import row_ranges
+    from embcalc.cli.inspect_files import InspectFiles
     from embcalc.cli.progress import progress_bar
+    from embcalc.core.fail_on import fail_kinds, failing
     from embcalc.usecases.inspect import InspectOptions
     from embcalc.usecases.inspect import inspect as run
 
@@ -45,15 +62,27 @@ def inspect(
         bins=bins,
         rows=row_ranges(rows, "--rows") if rows is not None else (),
     )
+    kinds = fail_kinds(fail_on or "")
+    files = InspectFiles(export=export, plot=plot, html=html)
+    files.require()
     with progress_bar() as progress:
         report = run(model, options, progress=progress)
+    files.write(report)
     deliver(_rendered(report, output_format), output)
+    if failing(report, kinds):
+        raise typer.Exit(ExitCode.FINDINGS)
 
 
 def _rendered(report: InspectReport, output_format: RowsFormat) -> str:
+    from embcalc.render.csv import inspect as as_csv
     from embcalc.render.json import inspect as as_json
+    from embcalc.render.markdown import inspect as as_markdown
     from embcalc.render.text import inspect as as_text
 
-    if output_format is RowsFormat.JSON:
-        return as_json.render(report)
-    return as_text.render(report)
+    renderers = {
+        RowsFormat.TEXT: as_text.render,
+        RowsFormat.JSON: as_json.render,
+        RowsFormat.CSV: as_csv.render,
+        RowsFormat.MARKDOWN: as_markdown.render,
+    }
+    return renderers[output_format](report)

@@ -14,7 +14,7 @@ from embcalc.rows.kernels import Floats
 from embcalc.rows.references import is_placeholder
 
 _FEW = 0.02
-"""A band of norms tells untouched rows apart when at most this part of the trained rows is in it."""
+"""A band of norms tells untouched rows when at most this part of the trained rows is in it."""
 _FRESH_DEVIATIONS = 4.0
 _MIN_PADDING = 4
 
@@ -37,9 +37,7 @@ def beyond_tokenizer(
     named = np.zeros(rows, dtype=np.bool_)
     inside = [token for token in vocabulary.texts if 0 <= token < rows]
     named[inside] = True
-    reserved = _mask(
-        rows, (t for t in inside if is_placeholder(vocabulary.texts[t]))
-    )
+    reserved = _mask(rows, (t for t in inside if is_placeholder(vocabulary.texts[t])))
     added = _mask(
         rows, (t.id for t in vocabulary.appended if not is_placeholder(t.text) and t.id < rows)
     )

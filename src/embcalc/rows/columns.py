@@ -15,6 +15,8 @@ _FULL_BYTES = 64 << 20
 """Tables up to this size give all their rows; larger ones blocks evenly spread over the table."""
 _OUTLIER = 6.0
 """A dimension stands out when its root mean square is this many times the median one."""
+_LEAST_ROWS = 64
+"""Fewer rows say little about their dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Columns:
     def outliers(self) -> NDArray[np.int64]:
         """Dimensions whose root mean square is over 6 times the median one, largest first."""
         alive = self.rms[self.rms > 0]
-        if len(alive) == 0:
+        if len(alive) == 0 or self.rows < _LEAST_ROWS:
             return np.empty(0, dtype=np.int64)
         found = np.flatnonzero(self.rms > _OUTLIER * np.median(alive))
         return found[np.argsort(-self.rms[found], kind="stable")]

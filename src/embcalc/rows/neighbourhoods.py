@@ -55,9 +55,7 @@ def near_groups(
     return chains.groups()
 
 
-def _likely_pairs(
-    signatures: Signatures, rows: NDArray[np.int64]
-) -> Iterator[tuple[int, int]]:
+def _likely_pairs(signatures: Signatures, rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Pairs that lie close by their coordinates: each leader with all that are close to it."""
     for _ in range(_LEADERS):
         if len(rows) < 2:
@@ -79,8 +77,7 @@ def _verified(
         unit = _unit(chosen_numbers(source, name, rows.tolist()))
         first, second = unit[places.reshape(-1, 2)[:, 0]], unit[places.reshape(-1, 2)[:, 1]]
         near = np.einsum("ij,ij->i", first, second) > NEAR_COSINE
-        for one, other in batch[near].tolist():
-            yield one, other
+        yield from map(tuple, batch[near].tolist())
 
 
 def _shared(keys: NDArray[np.uint64], left_out: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:

@@ -52,6 +52,14 @@ class RowScan:
         mask: NDArray[np.bool_] = (self.norms == 0) & ~self.nonfinite
         return mask
 
+    def same_rows(self, other: RowScan) -> bool:
+        """Whether two tables may hold the same bits, by the keys and norms of all rows."""
+        return (
+            self.dtype == other.dtype
+            and np.array_equal(self.keys, other.keys)
+            and np.array_equal(self.norms, other.norms, equal_nan=True)
+        )
+
     @property
     def usable(self) -> NDArray[np.bool_]:
         """Rows whose norm is a finite number, `[rows]`."""

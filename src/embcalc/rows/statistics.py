@@ -10,6 +10,8 @@ from embcalc.core.reports.inspect import PERCENTILES, Histogram, NormStatistics
 from embcalc.rows.kernels import Floats
 
 DEFAULT_BINS = 20
+_FRESH_ROWS = 100
+_FRESH_WIDTH = 16
 
 
 def norm_statistics(norms: Floats) -> NormStatistics | None:
@@ -76,3 +78,16 @@ def _reach_out(edges: Floats, least: float, most: float) -> Floats:
     edges[0] = min(edges[0], least)
     edges[-1] = max(edges[-1], most)
     return edges
+
+
+def looks_fresh(norms: Floats, sigma: float, width: int) -> bool:
+    """Whether finite norms are distributed as those of rows of N(0, σ²).
+
+    Such norms have mean σ√d (to 1/4d) and standard deviation σ/√2: training spreads them.
+    """
+    if len(norms) < _FRESH_ROWS or width < _FRESH_WIDTH:
+        return False
+    middle = float(np.median(norms)) / (sigma * width**0.5)
+    low, high = np.percentile(norms, (16, 84))
+    spread = float(high - low) / 2 / (sigma / 2**0.5)
+    return abs(middle - 1) < 0.02 and 0.8 < spread < 1.2

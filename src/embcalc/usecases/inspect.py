@@ -13,11 +13,14 @@ from embcalc.core.reports.inspect import (
     Skipped,
     TableReport,
 )
-from embcalc.core.tables import EmbeddingTable
+from embcalc.core.tables import Role
 from embcalc.core.tying import Tying, verdict
 from embcalc.errors import CheckpointError, UsageError
+from embcalc.rows.fingerprints import same_bits
 from embcalc.usecases.inspect_findings import findings
-from embcalc.usecases.inspect_table import TableContext, inspect_table, selected_rows
+from embcalc.usecases.inspect_scan import ScannedTable, TableContext, scan_table
+from embcalc.usecases.inspect_table import selected_rows, table_report
+from embcalc.usecases.inspect_undertrained import find_undertrained
 from embcalc.usecases.opened import Model, open_model
 
 
@@ -60,18 +63,11 @@ def inspect(
     model = open_model(address, options.tokenizer, options.tensor)
     if not model.tables:
         model.token_table()
-    context = TableContext.of(model, options.top, options.bins, progress)
-    tables: list[TableReport] = []
-    skipped: list[Skipped] = []
-    for table in model.tables:
-        try:
-            tables.append(inspect_table(context, table))
-        except CheckpointError as error:
-            if options.tensor is not None:
-                raise
-            skipped.append(Skipped(table.name, error.message))
-    selected = tuple(_selected(context, model, tables, options.rows)) if options.rows else ()
-    tying = _tying(model, tables)
+    context = TableContext(model=model, top=options.top, bins=options.bins, progress=progress)
+    scanned = _scan_all(context, given_name=options.tensor is not None)
+    tying = _tying(model, scanned)
+    tables = [_report(context, each, scanned, tying) for each in scanned]
+    selected = tuple(_selected(context, tables, options.rows)) if options.rows else ()
     return InspectReport(
         checkpoint=_facts(model),
         tying=tying,
@@ -79,9 +75,28 @@ def inspect(
         tables=tuple(tables),
         selected=selected,
         checked=tuple(table.tensor for table in tables),
-        skipped=(*skipped, *context.skipped),
+        skipped=tuple(context.skipped),
         findings=findings(tables, tying),
     )
+
+
+def _scan_all(context: TableContext, *, given_name: bool) -> list[ScannedTable]:
+    scanned = []
+    for table in context.model.tables:
+        try:
+            scanned.append(scan_table(context, table))
+        except CheckpointError as error:
+            if given_name:
+                raise
+            context.skipped.append(Skipped(table.name, error.message))
+    return scanned
+
+
+def _report(
+    context: TableContext, each: ScannedTable, scanned: Sequence[ScannedTable], tying: Tying
+) -> TableReport:
+    head = next((other for other in scanned if other.table.role is Role.OUTPUT), None)
+    return table_report(context, each, find_undertrained(context, each, head, tying.verdict))
 
 
 def _facts(model: Model) -> CheckpointFacts:
@@ -97,28 +112,24 @@ def _facts(model: Model) -> CheckpointFacts:
     )
 
 
-def _tying(model: Model, tables: Sequence[TableReport]) -> Tying:
-    by_name = {table.tensor: table for table in tables}
-    pair = [by_name.get(name) for name in _token_and_head(model.tables)]
+def _tying(model: Model, scanned: Sequence[ScannedTable]) -> Tying:
+    by_role: dict[Role, ScannedTable] = {}
+    for each in scanned:
+        by_role.setdefault(each.table.role, each)
 
     def equal() -> bool | None:
-        first, second = (pair[0], pair[1]) if len(pair) == 2 else (None, None)
-        if first is None or second is None:
+        token, head = by_role.get(Role.TOKEN), by_role.get(Role.OUTPUT)
+        if token is None or head is None:
             return None
-        return first.data.same_rows(second.data)
+        return token.scan.same_rows(head.scan) and same_bits(
+            model.checkpoint, token.table.name, head.table.name
+        )
 
     return verdict(model.tied_said, model.tables, equal, has_head=model.has_head)
 
 
-def _token_and_head(tables: Sequence[EmbeddingTable]) -> list[str]:
-    firsts: dict[str, str] = {}
-    for table in tables:
-        firsts.setdefault(table.role, table.name)
-    return [firsts[role] for role in ("token", "output") if role in firsts]
-
-
 def _selected(
-    context: TableContext, model: Model, tables: Sequence[TableReport], rows: Sequence[int]
+    context: TableContext, tables: Sequence[TableReport], rows: Sequence[int]
 ) -> Iterator[SelectedRow]:
     largest = max((table.rows for table in tables), default=0)
     for row in rows:
@@ -128,4 +139,4 @@ def _selected(
                 hint=f"rows count from 0 to {largest - 1:,}",
             )
     for table in tables:
-        yield from selected_rows(context, model, table, [row for row in rows if row < table.rows])
+        yield from selected_rows(context, table, [row for row in rows if row < table.rows])

@@ -5,24 +5,69 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from embcalc.core.findings import Severity
-from embcalc.core.reports.inspect import RowFinding, TableReport
+from embcalc.core.reports.inspect import LISTED, RowFinding, TableReport
 from embcalc.core.tying import Tying
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+_HUGE = 1e6
+"""No trained table holds numbers of this size."""
+_SWAPPED = 30.0
+"""Ratio of the median norms of head and table from which they may be swapped."""
+
+Check = Callable[[TableReport], Iterator[RowFinding]]
 
 
 def findings(tables: Sequence[TableReport], tying: Tying) -> tuple[RowFinding, ...]:
-    """All findings, errors first."""
-    found = list(_about_tying(tying))
-    for table in tables:
-        for check in CHECKS:
-            found.extend(check(table))
-    return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.severity)))
+    """All findings: special tokens first, then by severity."""
+    found = [finding for table in tables for check in CHECKS for finding in check(table)]
+    found += [*_about_tying(tying), *_about_scale(tables)]
+    return tuple(
+        sorted(found, key=lambda item: (_ORDER.index(item.severity), item.name != "special-token"))
+    )
 
 
 def _about_tying(tying: Tying) -> Iterator[RowFinding]:
     if tying.verdict in ("conflict", "head-missing"):
         yield RowFinding(name="tying", severity=Severity.ERROR, message=tying.reason)
+
+
+def _about_scale(tables: Sequence[TableReport]) -> Iterator[RowFinding]:
+    """A head whose rows are far longer than the table's: the two may have been swapped."""
+    by_role = {table.role: table for table in reversed(tables)}
+    token, head = by_role.get("token"), by_role.get("output")
+    if token is None or head is None or token.norms is None or head.norms is None:
+        return
+    one, other = token.norms.percentiles[50], head.norms.percentiles[50]
+    if not one or not other or 1 / _SWAPPED < other / one < _SWAPPED:
+        return
+    yield RowFinding(
+        name="scale",
+        severity=Severity.WARNING,
+        message=(
+            f"the median norm of {head.tensor} is {other / one:.3g} times that of {token.tensor}"
+        ),
+        hint="compare with the model it was made from: the two may be swapped or scaled",
+        tensor=head.tensor,
+    )
+
+
+def _special_token(table: TableReport) -> Iterator[RowFinding]:
+    for severe, severity in ((True, Severity.ERROR), (False, Severity.WARNING)):
+        ill = [special for special in table.special_rows if special.severe is severe]
+        if not ill:
+            continue
+        chat = sum(special.in_template for special in ill)
+        template = f", {chat} of them written by the chat template" if chat else ""
+        kinds = ", ".join(sorted({special.why for special in ill}))
+        yield RowFinding(
+            name="special-token",
+            severity=severity,
+            message=f"{_count(len(ill), 'special token')} on ill rows ({kinds}){template}",
+            hint="train these rows, or copy a trained row into them, before any fine-tune that"
+            " uses the tokens",
+            tensor=table.tensor,
+            rows=tuple(special.row for special in ill[:LISTED]),
+        )
 
 
 def _nonfinite(table: TableReport) -> Iterator[RowFinding]:
@@ -31,21 +76,27 @@ def _nonfinite(table: TableReport) -> Iterator[RowFinding]:
             name="nonfinite",
             severity=Severity.ERROR,
             message=f"{_rows(table.nonfinite.count)} with NaN or infinity",
-            hint="training diverged or the file was damaged: go back to an earlier checkpoint",
+            hint="training diverged or the file is damaged: take an earlier checkpoint",
             tensor=table.tensor,
             rows=table.nonfinite.rows,
         )
 
 
 def _zero(table: TableReport) -> Iterator[RowFinding]:
-    if table.zero.count:
-        yield RowFinding(
-            name="zero",
-            severity=Severity.WARNING if table.zero.count > 1 else Severity.NOTE,
-            message=f"{_rows(table.zero.count)} exactly zero",
-            tensor=table.tensor,
-            rows=table.zero.rows,
-        )
+    if not table.zero.count:
+        return
+    whole = table.zero.count == table.rows
+    severity = Severity.WARNING if table.zero_on_tokens else Severity.NOTE
+    yield RowFinding(
+        name="zero",
+        severity=Severity.ERROR if whole and table.rows > 1 else severity,
+        message="every row is exactly zero" if whole else f"{_rows(table.zero.count)} exactly zero",
+        hint="the table was never filled: was it saved from a meta device or a partitioned model?"
+        if whole
+        else None,
+        tensor=table.tensor,
+        rows=table.zero.rows,
+    )
 
 
 def _near_zero(table: TableReport) -> Iterator[RowFinding]:
@@ -53,22 +104,101 @@ def _near_zero(table: TableReport) -> Iterator[RowFinding]:
         yield RowFinding(
             name="near-zero",
             severity=Severity.WARNING,
-            message=f"{_rows(table.near_zero.count)} near zero (norm ≤ 1/1000 of the median)",
+            message=f"{_rows(table.near_zero.count)} near zero (norm at most 1/1000 of the median)",
+            hint="training never reached them; their tokens act like padding",
             tensor=table.tensor,
             rows=table.near_zero.rows,
         )
 
 
+def _uninitialised(table: TableReport) -> Iterator[RowFinding]:
+    beyond = table.beyond
+    if beyond is not None and beyond.uninitialised.count:
+        yield RowFinding(
+            name="uninitialised",
+            severity=Severity.WARNING,
+            message=f"{_count(beyond.uninitialised.count, 'added token')} never initialised"
+            f" ({beyond.uninitialised_reason})",
+            hint="resize the embedding after adding tokens, and train the new rows",
+            tensor=table.tensor,
+            rows=beyond.uninitialised.rows,
+        )
+
+
 def _duplicate(table: TableReport) -> Iterator[RowFinding]:
-    if table.duplicates.count:
-        groups = len(table.duplicates.groups)
+    count = table.duplicates.count
+    if count:
         yield RowFinding(
             name="duplicate",
             severity=Severity.WARNING,
-            message=f"{_rows(table.duplicates.count)} equal to an earlier row, {groups} groups",
+            message=f"{_rows(count)} equal to an earlier row",
+            hint="tokens with equal rows cannot be told apart; rows added by a resize start so",
             tensor=table.tensor,
-            rows=tuple(row for group in table.duplicates.groups for row in group),
+            rows=_flat(table.duplicates.groups),
         )
+
+
+def _near_duplicate(table: TableReport) -> Iterator[RowFinding]:
+    if table.near_duplicates is not None and table.near_duplicates.count:
+        yield RowFinding(
+            name="near-duplicate",
+            severity=Severity.WARNING,
+            message=f"{_rows(table.near_duplicates.count)} within cosine 0.9999 of an earlier row",
+            tensor=table.tensor,
+            rows=_flat(table.near_duplicates.groups),
+        )
+
+
+def _cluster(table: TableReport) -> Iterator[RowFinding]:
+    for cluster in table.clusters:
+        share = cluster.count / table.rows
+        yield RowFinding(
+            name="cluster",
+            severity=Severity.WARNING,
+            message=f"{_rows(cluster.count)} ({share:.1%}) point the same way (cosine above 0.9),"
+            f" nearest to row {cluster.nearest}",
+            hint="collapsed rows say the same to the model: too little text had these tokens",
+            tensor=table.tensor,
+            rows=cluster.rows,
+        )
+
+
+def _padding(table: TableReport) -> Iterator[RowFinding]:
+    beyond = table.beyond
+    if beyond is None:
+        return
+    if beyond.padding.count:
+        yield RowFinding(
+            name="padding",
+            severity=Severity.NOTE,
+            message=f"{_rows(beyond.padding.count)} without a token (the tokenizer has"
+            f" {beyond.tokens:,}, the last id is {beyond.last_id:,})",
+            tensor=table.tensor,
+            rows=beyond.padding.rows,
+        )
+    if beyond.reserved.count:
+        yield RowFinding(
+            name="reserved",
+            severity=Severity.NOTE,
+            message=f"{_rows(beyond.reserved.count)} reserved for later by their tokens' names",
+            tensor=table.tensor,
+            rows=beyond.reserved.rows,
+        )
+
+
+def _undertrained(table: TableReport) -> Iterator[RowFinding]:
+    found = table.undertrained
+    if found is None or not found.suspects or found.confidence != "high":
+        return
+    yield RowFinding(
+        name="undertrained",
+        severity=Severity.NOTE,
+        message=f"{_count(found.suspects, 'ordinary token')} where untrained rows lie"
+        f" (by {found.indicator}; {found.reference_count:,} reference rows)",
+        hint="prompts with such tokens can derail the model: filter them, or train on them",
+        tensor=table.tensor,
+        rows=tuple(candidate.row for candidate in found.candidates),
+    )
 
 
 def _outlier(table: TableReport) -> Iterator[RowFinding]:
@@ -76,20 +206,95 @@ def _outlier(table: TableReport) -> Iterator[RowFinding]:
         yield RowFinding(
             name="outlier",
             severity=Severity.NOTE,
-            message=f"{_rows(table.outliers.count)} with a norm far from the others",
+            message=f"{_rows(table.outliers.count)} with a norm far from all others"
+            " (log norm over 8 robust deviations from the median)",
             tensor=table.tensor,
             rows=table.outliers.rows,
         )
 
 
+def _pad_row(table: TableReport) -> Iterator[RowFinding]:
+    moved = [pad for pad in table.pad_rows if pad.norm != 0]
+    if moved:
+        yield RowFinding(
+            name="padding-row",
+            severity=Severity.NOTE,
+            message="the padding row is not zero: padding that no mask hides changes results",
+            tensor=table.tensor,
+            rows=tuple(pad.row for pad in moved),
+        )
+
+
+def _fresh(table: TableReport) -> Iterator[RowFinding]:
+    if table.looks_fresh:
+        yield RowFinding(
+            name="fresh",
+            severity=Severity.WARNING if table.role in ("token", "output") else Severity.NOTE,
+            message=f"the rows are distributed as fresh ones of N(0, {table.fresh_sigma:g}²):"
+            " the table looks untrained",
+            tensor=table.tensor,
+        )
+
+
+def _magnitude(table: TableReport) -> Iterator[RowFinding]:
+    if table.element_absmax >= _HUGE:
+        yield RowFinding(
+            name="magnitude",
+            severity=Severity.WARNING,
+            message=f"numbers up to {table.element_absmax:.2e}: no training gives such",
+            hint="are they big-endian, or packed quantised bytes that are read as floats?",
+            tensor=table.tensor,
+        )
+
+
+def _columns(table: TableReport) -> Iterator[RowFinding]:
+    dead = table.dead_columns.count
+    if dead and dead < table.width:
+        yield RowFinding(
+            name="dead-dimension",
+            severity=Severity.WARNING,
+            message=f"{_count(dead, 'dimension')} of {table.width:,} are 0 in all of the"
+            f" {table.column_rows:,} rows counted",
+            tensor=table.tensor,
+        )
+    if table.outlier_columns.count:
+        listed = ", ".join(map(str, table.outlier_columns.rows[:8]))
+        yield RowFinding(
+            name="outlier-dimension",
+            severity=Severity.NOTE,
+            message=f"{_count(table.outlier_columns.count, 'dimension')} over 6 times as large as"
+            f" the median one: {listed}",
+            tensor=table.tensor,
+        )
+
+
+def _flat(groups: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(row for group in groups for row in group)[:LISTED]
+
+
+def _count(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' if count != 1 else ''}"
+
+
 def _rows(count: int) -> str:
-    return f"{count:,} row{'s' if count != 1 else ''}"
+    return _count(count, "row")
 
 
-CHECKS: tuple[Callable[[TableReport], Iterator[RowFinding]], ...] = (
+CHECKS: tuple[Check, ...] = (
+    _special_token,
     _nonfinite,
     _zero,
     _near_zero,
+    _uninitialised,
     _duplicate,
+    _near_duplicate,
+    _cluster,
+    _magnitude,
+    _fresh,
+    _columns,
+    _undertrained,
+    _padding,
+    _pad_row,
     _outlier,
 )
+"""In the order in which findings of one severity are told."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -151,6 +151,20 @@ class Undertrained:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpecialRow:
+    """A special or chat-template token whose row is ill."""
+
+    row: int
+    token: str
+    why: str
+    """`zero`, `near zero`, `not finite`, `never initialised`, `a copy`, `under-trained`."""
+    in_template: bool
+    """Whether the chat template writes this token."""
+    severe: bool
+    """Whether the model cannot use the token at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowData:
     """All rows of a table, for exports and pictures; arrays `[rows]`."""
 
@@ -159,17 +173,9 @@ class RowData:
     """Equal for rows of equal bits."""
     flags: Mapping[str, NDArray[np.bool_]]
     """By name: `zero`, `near-zero`, `nonfinite`, …"""
-    tokens: tuple[str | None, ...] | None
+    tokens: Sequence[str | None] | None
     """As people write them; None for tables without tokens."""
     special: NDArray[np.bool_]
-
-    def same_rows(self, other: RowData) -> bool:
-        """Whether both tables hold the same bits, by the keys and the norms of all rows."""
-        return bool(
-            len(self.keys) == len(other.keys)
-            and (self.keys == other.keys).all()
-            and ((self.norms == other.norms) | (self.norms != self.norms)).all()
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +207,14 @@ class TableReport:
     outliers: RowSet
     beyond: BeyondTokenizer | None
     undertrained: Undertrained | None
+    special_rows: tuple[SpecialRow, ...]
+    pad_rows: tuple[RowNorm, ...]
+    """Rows of the padding tokens."""
+    zero_on_tokens: int
+    """Zero rows that belong to a token other than padding and placeholders; of a table without
+    tokens, all zero rows."""
+    looks_fresh: bool
+    """Whether the norms are distributed as those of a table that was never trained."""
     element_mean: float | None
     element_std: float | None
     element_absmax: float

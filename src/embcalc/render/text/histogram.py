@@ -8,13 +8,6 @@ _BAR = 30
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-def number(value: float) -> str:
-    """Five significant digits; very small and very large numbers with an exponent."""
-    if value == 0 or 1e-4 <= abs(value) < 1e5:
-        return f"{value:.5g}"
-    return f"{value:.2e}"
-
-
 def bars(histogram: Histogram, fresh_norm: float, width: int = _BAR) -> Iterator[str]:
     """One line a bin: its range, a bar, its count and share."""
     most, total = max(histogram.counts), sum(histogram.counts)

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from embcalc.core.display import quoted
 from embcalc.core.findings import Severity
 from embcalc.core.reports.inspect import InspectReport, RowFinding, RowNorm, TableReport
+from embcalc.render.inspect_verdict import count, verdict
 from embcalc.render.layout import WIDTH, clip, decimal_size, safe, table
-from embcalc.render.text.histogram import bars, number
+from embcalc.render.numbers import number
+from embcalc.render.text.histogram import bars
 
 _SIGNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _BARS_FROM = 64
@@ -29,10 +31,10 @@ def render(report: InspectReport) -> str:
 def _head(report: InspectReport) -> Iterator[str]:
     facts = report.checkpoint
     yield clip(safe(facts.path), WIDTH)
-    yield f"  verdict: {_verdict(report)}"
+    yield f"  verdict: {verdict(report)}"
     files = f"{facts.files} files, " if facts.files > 1 else ""
     yield (
-        f"  {facts.format}, {files}{_count(facts.tensors, 'tensor')}, "
+        f"  {facts.format}, {files}{count(facts.tensors, 'tensor')}, "
         f"{facts.parameters:,} parameters, {decimal_size(facts.nbytes)}"
     )
     yield from _wrapped(f"head: {report.tying.verdict} ({safe(report.tying.reason)})", "  ")
@@ -40,20 +42,6 @@ def _head(report: InspectReport) -> Iterator[str]:
         yield f"  tokens from {clip(safe(report.tokenizer), 60)}"
     else:
         yield "  no tokenizer beside it: rows have no tokens (--tokenizer names one)"
-
-
-def _verdict(report: InspectReport) -> str:
-    severities = [finding.severity for finding in report.findings]
-    errors, warnings = severities.count(Severity.ERROR), severities.count(Severity.WARNING)
-    if not errors and not warnings:
-        rows = sum(each.rows for each in report.tables)
-        return f"no ill row among {rows:,}"
-    parts = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
-    return ", ".join(parts)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _findings(report: InspectReport) -> Iterator[str]:

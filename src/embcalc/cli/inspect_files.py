@@ -1,0 +1,56 @@
+"""The files that `inspect` writes beside its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from embcalc.core.reports.inspect import InspectReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectFiles:
+    """What was asked for; None is not."""
+
+    export: Path | None
+    plot: Path | None
+    html: Path | None
+
+    def require(self) -> None:
+        """Refuse what cannot be written before a large table is read.
+
+        Raises:
+            UsageError: a format is unknown.
+            MissingExtraError: a package is missing.
+        """
+        if self.export is not None:
+            from embcalc.render.export.inspect import require_format
+
+            require_format(self.export)
+        if self.plot is not None:
+            from embcalc.render.plots.inspect import require_picture
+
+            require_picture(self.plot)
+
+    def write(self, report: InspectReport) -> None:
+        """Write each file whole or not at all.
+
+        Raises:
+            UsageError: a file cannot be written.
+        """
+        if self.export is not None:
+            from embcalc.render.export.inspect import export
+
+            export(report, self.export)
+        if self.plot is not None:
+            from embcalc.render.plots.inspect import draw
+
+            draw(report, self.plot)
+        if self.html is not None:
+            from embcalc.render.files import whole_file
+            from embcalc.render.html.inspect import render
+
+            with whole_file(self.html) as stream:
+                stream.write(render(report).encode("utf-8", "backslashreplace"))
