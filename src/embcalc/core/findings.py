@@ -146,15 +146,29 @@ class RuleRun:
     findings: tuple[Finding, ...]
     """Errors first, then warnings and notes; by code within."""
     skipped: tuple[Skipped, ...]
-    checked: int
-    """Number of rules that were run."""
+    ran: tuple[str, ...]
+    """Codes of the rules that were run."""
+
+    def __add__(self, other: RuleRun) -> RuleRun:
+        """Both runs as one."""
+        return RuleRun(
+            worst_first((*self.findings, *other.findings)),
+            (*self.skipped, *other.skipped),
+            (*self.ran, *other.ran),
+        )
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Errors first, then warnings and notes; by code within."""
+    order = list(Severity)
+    return tuple(sorted(findings, key=lambda one: (order.index(one.severity), one.rule)))
 
 
 def run_rules(rules: Iterable[Rule[Facts]], facts: Facts, selection: Selection) -> RuleRun:
     """Run the selected rules, and say of the others why they could not be run."""
     findings: list[Finding] = []
     skipped = []
-    checked = 0
+    ran = []
     for one in rules:
         if not selection.takes(one.code):
             continue
@@ -162,8 +176,6 @@ def run_rules(rules: Iterable[Rule[Facts]], facts: Facts, selection: Selection) 
         if reason is not None:
             skipped.append(Skipped(one.code, reason))
             continue
-        checked += 1
+        ran.append(one.code)
         findings.extend(one.check(facts))
-    order = list(Severity)
-    findings.sort(key=lambda finding: (order.index(finding.severity), finding.rule))
-    return RuleRun(tuple(findings), tuple(skipped), checked)
+    return RuleRun(worst_first(findings), tuple(skipped), tuple(ran))

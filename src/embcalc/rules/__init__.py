@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Rule
-from embcalc.rules import ids, pairs, positions, rows, sizes, specials, tokenizer_files
+from embcalc.core.row_facts import RowFacts
+from embcalc.rules import (
+    checkpoint_files,
+    ids,
+    pairs,
+    positions,
+    row_health,
+    rows,
+    sizes,
+    specials,
+    tokenizer_files,
+    tying,
+)
 
-RULES: tuple[Rule[ModelFacts], ...] = (
+HEADER_RULES: tuple[Rule[ModelFacts], ...] = (
     ids.token_without_row,
     sizes.vocab_size_differs_from_rows,
     sizes.head_rows_differ,
@@ -47,4 +61,22 @@ RULES: tuple[Rule[ModelFacts], ...] = (
     tokenizer_files.tokenizer_is_code,
     sizes.tied_tables_differ_in_rows,
 )
+"""Rules that need headers and text files only, by code: `check-vocab` runs these."""
+ROW_RULES: tuple[Rule[RowFacts], ...] = (
+    tying.head_is_missing,
+    tying.tying_conflicts_with_values,
+    tying.head_stored_twice,
+    row_health.nonfinite_row,
+    row_health.table_of_zeros,
+    row_health.magnitudes_out_of_range,
+    row_health.special_token_on_dead_row,
+    row_health.zero_row,
+    row_health.near_zero_row,
+    row_health.duplicate_rows,
+    row_health.head_of_other_scale,
+    checkpoint_files.broken_checkpoint_files,
+    checkpoint_files.untidy_checkpoint_files,
+)
+"""Rules that open the checkpoint, and mostly read its rows: `check` runs them after the others."""
+RULES: tuple[Rule[Any], ...] = (*HEADER_RULES, *ROW_RULES)
 """All rules, by code."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Rule, Selection, run_rules
-from embcalc.core.reports.check import CheckReport
+from embcalc.core.reports.check import CheckFacts, CheckReport
 from embcalc.errors import UsageError
-from embcalc.rules import RULES
+from embcalc.rules import HEADER_RULES, RULES
 from embcalc.usecases.gather import gather
 
 
@@ -54,10 +54,10 @@ def check_vocab(model: str, options: CheckOptions | None = None) -> CheckReport:
     run = run_rules(wanted_rules(facts), facts, selection)
     return CheckReport(
         model=model,
-        facts=facts,
+        facts=CheckFacts.of(facts),
         findings=run.findings,
         skipped=run.skipped,
-        checked=run.checked,
+        ran=run.ran,
         strict=options.strict,
     )
 
@@ -66,7 +66,7 @@ def wanted_rules(facts: ModelFacts) -> tuple[Rule[ModelFacts], ...]:
     """All rules but those of a comparison that was not asked for."""
     asked = {"base": facts.base, "against": facts.against}
     missing = {need for need, other in asked.items() if other is None}
-    return tuple(rule for rule in RULES if not missing.intersection(rule.needs))
+    return tuple(rule for rule in HEADER_RULES if not missing.intersection(rule.needs))
 
 
 def selection_of(select: tuple[str, ...], ignore: tuple[str, ...]) -> Selection:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Any
 
-from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Rule
 from embcalc.errors import UsageError
 from embcalc.rules import RULES
 
 
-def find_rule(code: str) -> Rule[ModelFacts]:
+def find_rule(code: str) -> Rule[Any]:
     """Look up a rule by its code or its name.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from embcalc.checkpoints import open_checkpoint
+from embcalc.checkpoints import Checkpoint, open_checkpoint
 from embcalc.core.config import ModelConfig, parse_config
 from embcalc.core.facts import ModelFacts
 from embcalc.core.files import Folder
@@ -38,8 +38,22 @@ class _Problems:
         self.found.append(problem_of(file, error))
 
 
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The facts about a model, and its checkpoint for those who want rows."""
+
+    facts: ModelFacts
+    checkpoint: Checkpoint | None
+    """None where `facts.no_weights` says why, or the folder is an adapter's."""
+
+
 def gather(address: str, tokenizer: str | None = None, *, weights: bool = True) -> ModelFacts:
-    """Read what text files and tensor headers of a model say.
+    """Read what text files and tensor headers of a model say: `gather_opened` without rows."""
+    return gather_opened(address, tokenizer, weights=weights).facts
+
+
+def gather_opened(address: str, tokenizer: str | None = None, *, weights: bool = True) -> Gathered:
+    """Read what text files and tensor headers of a model say, and keep the checkpoint open.
 
     A file that is broken becomes a problem of the facts; the others are read all the same.
 
@@ -62,10 +76,10 @@ def gather(address: str, tokenizer: str | None = None, *, weights: bool = True) 
         other_ids=tuple(_other_ids(place.folder, problems)),
         tokenizer=_tokenizer(place, tokenizer),
     )
-    facts = _with_weights(facts, place, problems, weights=weights)
+    facts, checkpoint = _with_weights(facts, place, problems, weights=weights)
     facts = replace(facts, problems=tuple(problems.found))
     _refuse_nothing(facts, place)
-    return facts
+    return Gathered(facts, checkpoint)
 
 
 def _refuse_nothing(facts: ModelFacts, place: Located) -> None:
@@ -138,7 +152,7 @@ def _other_ids(folder: Folder, problems: _Problems) -> Iterator[SpecialId]:
 
 def _with_weights(
     facts: ModelFacts, place: Located, problems: _Problems, *, weights: bool
-) -> ModelFacts:
+) -> tuple[ModelFacts, Checkpoint | None]:
     names = place.folder.names()
     is_adapter = place.file is None and ADAPTER_CONFIG in names
     file = adapter_weights(names) if is_adapter else place.file
@@ -146,21 +160,21 @@ def _with_weights(
         file = None
         weights = weights and place.file is None
     if not weights:
-        return replace(facts, no_weights="weights not asked for")
+        return replace(facts, no_weights="weights not asked for"), None
     if file is None and not _candidates(names):
-        return replace(facts, no_weights="no weights")
+        return replace(facts, no_weights="no weights"), None
     try:
         checkpoint = open_checkpoint(place.folder, file)
     except EmbcalcError as error:
         _weights_problem(place.folder, file, error, problems)
-        return replace(facts, no_weights="the weights cannot be read")
+        return replace(facts, no_weights="the weights cannot be read"), None
     tables = _tables(checkpoint.tensors, facts.config)
     if is_adapter:
         document = _document(place.folder, ADAPTER_CONFIG, problems)
         adapter = adapter_tables(place.folder, checkpoint.tensors, tables, document)
         reason = "the adapter stores no embedding rows of its own (give --base)"
-        return replace(facts, tables=tables, adapter=adapter, no_weights=reason)
-    return replace(facts, tables=tables)
+        return replace(facts, tables=tables, adapter=adapter, no_weights=reason), None
+    return replace(facts, tables=tables), checkpoint
 
 
 def _tables(tensors: Mapping[str, Any], config: ModelConfig | None) -> tuple[EmbeddingTable, ...]:

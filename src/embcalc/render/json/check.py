@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Finding, Severity
-from embcalc.core.reports.check import CheckReport
-from embcalc.core.vocabulary import Vocabulary
+from embcalc.core.reports.check import CheckFacts, CheckReport, TokenizerSizes
 from embcalc.render.json.document import dumps
 
 
@@ -21,7 +19,7 @@ def document(report: CheckReport) -> dict[str, Any]:
         "model": report.model,
         "ok": report.ok,
         "facts": _facts(report.facts),
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [finding_document(finding) for finding in report.findings],
         "summary": {
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
@@ -31,16 +29,14 @@ def document(report: CheckReport) -> dict[str, Any]:
     }
 
 
-def _facts(facts: ModelFacts) -> dict[str, Any]:
-    config = facts.config
-    vocabulary = facts.tokenizer.vocabulary
+def _facts(facts: CheckFacts) -> dict[str, Any]:
     return {
-        "config_vocab_size": config.vocab_size if config else None,
-        "config_vocab_source": config.vocab_source if config else None,
+        "config_vocab_size": facts.vocab_size,
+        "config_vocab_source": facts.vocab_source,
         "embedding_rows": facts.embedding_rows,
         "head_rows": facts.head_rows,
-        "tied": config.tied if config else None,
-        "tokenizer": _tokenizer(vocabulary) if vocabulary else None,
+        "tied": facts.tied,
+        "tokenizer": _tokenizer(facts.tokenizer) if facts.tokenizer else None,
         "special_ids": {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in facts.special_ids.items()
@@ -48,19 +44,20 @@ def _facts(facts: ModelFacts) -> dict[str, Any]:
     }
 
 
-def _tokenizer(vocabulary: Vocabulary) -> dict[str, Any]:
+def _tokenizer(sizes: TokenizerSizes) -> dict[str, Any]:
     return {
-        "format": vocabulary.format,
-        "file": vocabulary.file,
-        "base_size": vocabulary.base_size,
-        "added": vocabulary.size - vocabulary.base_size,
-        "size": vocabulary.size,
-        "max_id": vocabulary.max_id,
-        "holes": vocabulary.holes,
+        "format": sizes.format,
+        "file": sizes.file,
+        "base_size": sizes.base_size,
+        "added": sizes.size - sizes.base_size,
+        "size": sizes.size,
+        "max_id": sizes.max_id,
+        "holes": sizes.holes,
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """One finding."""
     return {
         "rule": finding.rule,
         "name": finding.name,

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from embcalc.core.facts import ModelFacts
-from embcalc.core.reports.check import CheckReport
+from embcalc.core.reports.check import CheckFacts, CheckReport
 from embcalc.render.markdown.document import escape, table
 
 
@@ -33,15 +32,14 @@ def _lines(report: CheckReport) -> Iterator[str]:
     yield from table(("severity", "rule", "finding", "what to do", "file"), rows, "lllll")
 
 
-def _facts(facts: ModelFacts) -> Iterator[tuple[str, str, str]]:
-    config, vocabulary = facts.config, facts.tokenizer.vocabulary
-    if config and config.vocab_size is not None:
-        yield "vocab_size", f"{config.vocab_size:,}", escape(config.vocab_source or "")
+def _facts(facts: CheckFacts) -> Iterator[tuple[str, str, str]]:
+    if facts.vocab_size is not None:
+        yield "vocab_size", f"{facts.vocab_size:,}", escape(facts.vocab_source or "")
     if facts.embedding_rows is not None:
-        source = facts.embedding.name if facts.embedding else "the base"
+        source = facts.embedding_name or "the base"
         yield "embedding rows", f"{facts.embedding_rows:,}", escape(source)
     if facts.head_rows is not None:
         yield "head rows", f"{facts.head_rows:,}", ""
-    if vocabulary is not None:
-        yield "tokens", f"{vocabulary.size:,}", escape(vocabulary.file)
-        yield "largest id", f"{vocabulary.max_id:,}", ""
+    if facts.tokenizer is not None:
+        yield "tokens", f"{facts.tokenizer.size:,}", escape(facts.tokenizer.file)
+        yield "largest id", f"{facts.tokenizer.max_id:,}", ""

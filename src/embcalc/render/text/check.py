@@ -2,11 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Finding, Severity
-from embcalc.core.reports.check import CheckReport
+from embcalc.core.reports.check import CheckFacts, CheckReport
 from embcalc.core.safe_text import safe
-from embcalc.core.tables import Role
 from embcalc.core.wording import count
 from embcalc.render.layout import WIDTH, cell_width, clip, table
 
@@ -27,30 +25,28 @@ def _lines(report: CheckReport) -> Iterator[str]:
     yield from _skipped(report)
 
 
-def _sizes(facts: ModelFacts) -> Iterator[tuple[str, str, str]]:
-    config, vocabulary = facts.config, facts.tokenizer.vocabulary
-    if config and config.vocab_size is not None:
-        yield "vocab_size", f"{config.vocab_size:,}", safe(config.vocab_source or "")
+def _sizes(facts: CheckFacts) -> Iterator[tuple[str, str, str]]:
+    if facts.vocab_size is not None:
+        yield "vocab_size", f"{facts.vocab_size:,}", safe(facts.vocab_source or "")
     if facts.embedding_rows is not None:
-        tied = ", tied" if config and config.tied and facts.head_rows is None else ""
-        name = facts.embedding.name if facts.embedding else "of the base"
+        tied = ", tied" if facts.tied and facts.head_rows is None else ""
+        name = facts.embedding_name or "of the base"
         yield "embedding rows", f"{facts.embedding_rows:,}", safe(name) + tied
-    head = facts.table(Role.OUTPUT)
     if facts.head_rows is not None:
-        yield "head rows", f"{facts.head_rows:,}", safe(head.name) if head else ""
-    if vocabulary is not None:
-        yield "tokens", f"{vocabulary.size:,}", safe(vocabulary.file)
-        yield "largest id", f"{vocabulary.max_id:,}", ""
+        yield "head rows", f"{facts.head_rows:,}", safe(facts.head_name or "")
+    if facts.tokenizer is not None:
+        yield "tokens", f"{facts.tokenizer.size:,}", safe(facts.tokenizer.file)
+        yield "largest id", f"{facts.tokenizer.max_id:,}", ""
 
 
-def finding_lines(finding: Finding) -> Iterator[str]:
+def finding_lines(finding: Finding, indent: str = "") -> Iterator[str]:
     """One finding: its code and file, the message, and what to do."""
     place = f"  {safe(finding.file)}" if finding.file else ""
-    yield clip(f"{finding.severity.value} {finding.rule} {finding.name}{place}", WIDTH)
-    yield from folded(finding.message, "  ", "  ")
+    yield clip(f"{indent}{finding.severity.value} {finding.rule} {finding.name}{place}", WIDTH)
+    yield from folded(finding.message, f"{indent}  ", f"{indent}  ")
     if finding.hint:
         label = "why: " if finding.severity is Severity.NOTE else "fix: "
-        yield from folded(finding.hint, f"  {label}", "       ")
+        yield from folded(finding.hint, f"{indent}  {label}", f"{indent}       ")
 
 
 def folded(text: str, first: str, further: str) -> Iterator[str]:

@@ -1,0 +1,108 @@
+"""Where findings go: one document on stdout or in a file, others beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from embcalc.cli.exit_codes import ExitCode
+from embcalc.cli.options import FindingsFormat
+from embcalc.cli.output import deliver
+from embcalc.errors import EmbcalcError, UsageError
+
+if TYPE_CHECKING:
+    from embcalc.core.reports.check import CheckReport
+    from embcalc.core.reports.check_run import CheckRun
+
+_OF_ONE_MODEL = (
+    FindingsFormat.TEXT,
+    FindingsFormat.JSON,
+    FindingsFormat.CSV,
+    FindingsFormat.MARKDOWN,
+)
+_SAYS_UNREADABLE = (
+    FindingsFormat.GITHUB,
+    FindingsFormat.SARIF,
+    FindingsFormat.JUNIT,
+    FindingsFormat.MARKDOWN,
+)
+"""Formats whose document for one model can say that it cannot be read."""
+
+
+def rendered_report(report: CheckReport, output_format: FindingsFormat) -> str:
+    """Render the report of one model; for pipelines as a run of one."""
+    if output_format in _OF_ONE_MODEL:
+        renderer = import_module(f"embcalc.render.{output_format.value}.check")
+        return str(renderer.render(report))
+    from embcalc.core.reports.check_run import CheckedModel, CheckRun
+    from embcalc.usecases.check_model import local_folder
+
+    model = CheckedModel(report=report, folder=local_folder(report.model))
+    return rendered(CheckRun(models=(model,), single=True), output_format)
+
+
+def rendered(run: CheckRun, output_format: FindingsFormat) -> str:
+    """Render a run."""
+    renderer = import_module(f"embcalc.render.{output_format.value}.check_run")
+    return str(renderer.render(run))
+
+
+def parse_reports(values: Sequence[str]) -> tuple[tuple[FindingsFormat, Path], ...]:
+    """Take `--report FORMAT=FILE` apart.
+
+    Raises:
+        UsageError: a value is of another form, or two name one file.
+    """
+    reports = []
+    for value in values:
+        name, equals, file = value.partition("=")
+        if name not in tuple(FindingsFormat) or not equals or not file:
+            known = ", ".join(FindingsFormat)
+            raise UsageError(
+                f"--report {value} is not FORMAT=FILE", hint=f"FORMAT is one of {known}"
+            )
+        reports.append((FindingsFormat(name), Path(file)))
+    if len({file.absolute() for _, file in reports}) < len(reports):
+        raise UsageError("two --report options write one file", hint="give each its own file")
+    return tuple(reports)
+
+
+def deliver_run(
+    run: CheckRun,
+    output_format: FindingsFormat,
+    output: Path | None,
+    reports: Sequence[tuple[FindingsFormat, Path]],
+) -> None:
+    """Write every document of a run, and say on stderr what could not be read.
+
+    Raises:
+        EmbcalcError: the one model of the run cannot be read, and the format cannot say so.
+        UsageError: a file cannot be written.
+    """
+    for report_format, file in reports:
+        deliver(rendered(run, report_format), file)
+    if run.single and run.unreadable and output_format not in _SAYS_UNREADABLE:
+        raise EmbcalcError(run.unreadable[0].error, run.unreadable[0].hint)
+    deliver(rendered(run, output_format), output)
+    _say_unreadable(run)
+
+
+def exit_code(run: CheckRun) -> ExitCode:
+    """What a run tells the shell: what could not be checked outweighs what was found."""
+    if run.unreadable:
+        return ExitCode.CANNOT_RUN
+    return ExitCode.OK if run.ok else ExitCode.FINDINGS
+
+
+def _say_unreadable(run: CheckRun) -> None:
+    from embcalc.core.safe_text import safe
+
+    for item in run.unreadable:
+        where = "" if run.single else f"{safe(item.model)}: "
+        typer.echo(f"error: {where}{safe(item.error)}", err=True)
+        if item.hint:
+            typer.echo(f"hint: {safe(item.hint)}", err=True)

@@ -1,0 +1,50 @@
+"""Findings as annotations of a GitHub workflow run."""
+
+from __future__ import annotations
+
+from embcalc.core.findings import Finding, Severity
+from embcalc.core.reports.check_run import CheckedModel, CheckRun
+from embcalc.render.github.commands import command
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def render(run: CheckRun) -> str:
+    """One workflow command a finding, worst first, then a line for people.
+
+    GitHub shows ten annotations of a kind in a step; the others stay in the log.
+    """
+    order = list(Severity)
+    pairs = sorted(run.pairs(), key=lambda pair: order.index(pair[1].severity))
+    lines = [
+        command(
+            "error", {"title": f"{item.model} cannot be checked"}, _joined(item.error, item.hint)
+        )
+        for item in run.unreadable
+    ]
+    lines += [_annotation(model, finding) for model, finding in pairs]
+    return "\n".join([*lines, _summary(run)]) + "\n"
+
+
+def _annotation(model: CheckedModel, finding: Finding) -> str:
+    path = model.path(finding.file) if finding.file else None
+    properties = {
+        "file": path,
+        "line": "1" if path else None,
+        "title": f"{finding.rule} {finding.name} ({model.report.model})",
+    }
+    return command(_COMMANDS[finding.severity], properties, _joined(finding.message, finding.hint))
+
+
+def _joined(message: str, hint: str | None) -> str:
+    first = " ".join(message.splitlines())
+    return first if hint is None else f"{first}\n{' '.join(hint.splitlines())}"
+
+
+def _summary(run: CheckRun) -> str:
+    counts = (
+        f"{len(run.models)} checked, {len(run.unreadable)} unreadable, "
+        f"{run.count(Severity.ERROR)} errors, {run.count(Severity.WARNING)} warnings, "
+        f"{run.count(Severity.NOTE)} notes"
+    )
+    return f"embcalc: {counts}, {run.known} known" if run.known else f"embcalc: {counts}"

@@ -1,0 +1,32 @@
+"""Workflow commands: lines on stdout that a GitHub runner turns into annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from embcalc.render.layout import safe
+
+
+def command(name: str, properties: Mapping[str, str | None], message: str) -> str:
+    """Write one workflow command.
+
+    Values are made harmless twice: control characters become visible escapes, and what the
+    runner itself would read (`%`, line breaks, in properties also `:` and `,`) is encoded as its
+    toolkit does.
+
+    Args:
+        name: `error`, `warning` or `notice`.
+        properties: `file`, `line`, `title` …; those that are None are left out.
+        message: may have several lines.
+    """
+    given = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
+    lines = "%0A".join(_data(line) for line in message.split("\n"))
+    return f"::{name}{' ' if given else ''}{given}::{lines}"
+
+
+def _data(text: str) -> str:
+    return safe(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

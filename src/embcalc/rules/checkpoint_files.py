@@ -1,0 +1,46 @@
+"""Files and shards of a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from embcalc.core.findings import Problem, Severity, rule
+from embcalc.core.row_facts import RowFacts
+
+
+@rule("EMB601", Severity.ERROR)
+def broken_checkpoint_files(facts: RowFacts) -> Iterator[Problem]:
+    """Files of the checkpoint do not belong together, or hold less than they promise.
+
+    An index that names an absent shard, tensors that are not in the shard that the index names,
+    slices of a partitioned save: loading fails, or leaves tensors at random values.
+
+    Fix: upload the missing file, or write the checkpoint and its index again in one go.
+
+    Before:
+        model.safetensors.index.json names model-00003-of-00004.safetensors, which is absent
+    After:
+        all four shards beside the index
+    """
+    for problem in facts.problems:
+        if problem.severity in (None, Severity.ERROR):
+            yield problem
+
+
+@rule("EMB602", Severity.WARNING)
+def untidy_checkpoint_files(facts: RowFacts) -> Iterator[Problem]:
+    """The folder holds checkpoint files that are stale, stray or stored twice.
+
+    Programs choose differently among them: what was checked here may not be what another program
+    loads.
+
+    Fix: remove the files that do not belong to the model.
+
+    Before:
+        model.safetensors beside model-00001-of-00002.safetensors and an index
+    After:
+        model-00001-of-00002.safetensors, model-00002-of-00002.safetensors and their index
+    """
+    for problem in facts.problems:
+        if problem.severity in (Severity.WARNING, Severity.NOTE):
+            yield problem

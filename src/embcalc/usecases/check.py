@@ -1,0 +1,106 @@
+"""Any number of models → one run: every model is checked, whatever happens to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+
+from embcalc.core.progress import Progress, silent
+from embcalc.core.reports.check_run import CheckedModel, CheckRun, Unreadable
+from embcalc.errors import EmbcalcError, UsageError
+from embcalc.usecases.check_model import check_model
+from embcalc.usecases.check_vocab import CheckOptions, selection_of
+from embcalc.usecases.patterns import expand
+
+Options = Callable[[str], CheckOptions]
+"""The options of one model, by its address."""
+Outcome = CheckedModel | Unreadable
+
+
+def check(
+    models: str | Sequence[str],
+    options: CheckOptions | Options | None = None,
+    *,
+    jobs: int = 1,
+    progress: Progress = silent,
+) -> CheckRun:
+    """Check models: rules about headers and text files first, then those about rows.
+
+    A model that cannot be read is listed as such and stops nothing.
+
+    Args:
+        models: addresses or patterns such as `models/*`.
+        options: for all models, or a function that gives those of one.
+        jobs: models checked at the same time, each in a process of its own.
+        progress: told about the bytes read; not with several jobs.
+
+    Raises:
+        UsageError: no model is named, `jobs` is below 1, or a code names no rule.
+    """
+    if jobs < 1:
+        raise UsageError("--jobs is below 1", hint="give the number of models to check at once")
+    typed = (models,) if isinstance(models, str) else tuple(models)
+    named, empty = expand(typed)
+    if not named and not empty:
+        raise UsageError("no model to check", hint="name a folder: embcalc check .")
+    chosen = options if callable(options) else _same(options or CheckOptions())
+    work = [(model, chosen(model)) for model in named]
+    for _, own in work:
+        selection_of(own.select, own.ignore)
+    if jobs == 1 or len(work) < 2:
+        outcomes = [_outcome(*item, progress=progress) for item in work]
+    else:
+        outcomes = list(_in_processes(work, min(jobs, len(work))))
+    single = len(named) == 1 and not empty and named[0] in typed
+    return CheckRun(
+        single=single,
+        models=tuple(outcome for outcome in outcomes if isinstance(outcome, CheckedModel)),
+        unreadable=(
+            *(outcome for outcome in outcomes if isinstance(outcome, Unreadable)),
+            *(_no_match(pattern) for pattern in empty),
+        ),
+    )
+
+
+def _same(options: CheckOptions) -> Options:
+    return lambda _: options
+
+
+def _no_match(pattern: str) -> Unreadable:
+    return Unreadable(
+        model=pattern,
+        error=f"no folder and no weights match {pattern}",
+        hint="quote the pattern so that it arrives here, and check the folder it starts from",
+    )
+
+
+def _outcome(model: str, options: CheckOptions, *, progress: Progress = silent) -> Outcome:
+    try:
+        return check_model(model, options, progress=progress)
+    except EmbcalcError as error:
+        return Unreadable(model=model, error=error.message, hint=error.hint)
+
+
+def _in_processes(work: Sequence[tuple[str, CheckOptions]], jobs: int) -> Iterator[Outcome]:
+    with ProcessPoolExecutor(jobs, initializer=_end_on_interrupt) as pool:
+        try:
+            yield from pool.map(_outcome_of, work, chunksize=min(8, -(-len(work) // jobs)))
+        except BrokenExecutor as error:
+            raise UsageError(
+                "a process that was checking models was ended from outside",
+                hint="too little memory? try fewer --jobs",
+            ) from error
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _outcome_of(item: tuple[str, CheckOptions]) -> Outcome:
+    return _outcome(*item)
+
+
+def _end_on_interrupt() -> None:
+    """Ctrl-C reaches all processes of a terminal; only the first has something to say."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

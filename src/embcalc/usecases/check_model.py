@@ -1,0 +1,83 @@
+"""One model → the findings of every rule: headers first, rows after."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from embcalc.core.findings import Rule, RuleRun, Selection, run_rules
+from embcalc.core.progress import Progress, silent
+from embcalc.core.reports.check import CheckFacts, CheckReport
+from embcalc.core.reports.check_run import CheckedModel
+from embcalc.rules import ROW_RULES
+from embcalc.usecases.check_rows import row_facts
+from embcalc.usecases.check_vocab import CheckOptions, selection_of, wanted_rules
+from embcalc.usecases.gather import Gathered, gather, gather_opened
+
+_NEEDS_ROWS = frozenset({"rows", "both tables", "tying"})
+
+
+def check_model(
+    model: str, options: CheckOptions | None = None, *, progress: Progress = silent
+) -> CheckedModel:
+    """Run every selected rule over one model.
+
+    Args:
+        model: a local path, a hub id or another address.
+        options: all rules, the model's own tokenizer when left out.
+        progress: told about the bytes read.
+
+    Raises:
+        SourceError: an address leads nowhere, or to nothing that says anything.
+        UsageError: a code names no rule.
+    """
+    options = options or CheckOptions()
+    selection = selection_of(options.select, options.ignore)
+    gathered = _gathered(model, options)
+    header = run_rules(wanted_rules(gathered.facts), gathered.facts, selection)
+    run = header + _row_run(gathered, selection, progress)
+    report = CheckReport(
+        model=model,
+        facts=CheckFacts.of(gathered.facts),
+        findings=run.findings,
+        skipped=run.skipped,
+        ran=run.ran,
+        strict=options.strict,
+    )
+    return CheckedModel(report=report, folder=local_folder(model))
+
+
+def _gathered(model: str, options: CheckOptions) -> Gathered:
+    own = gather_opened(model, options.tokenizer, weights=options.weights)
+    base, against = (
+        gather(address, weights=options.weights) if address else None
+        for address in (options.base, options.against)
+    )
+    allowed = frozenset(options.allow_tokens)
+    facts = replace(own.facts, base=base, against=against, allowed=allowed)
+    return Gathered(facts, own.checkpoint)
+
+
+def _row_run(gathered: Gathered, selection: Selection, progress: Progress) -> RuleRun:
+    wanted = [rule for rule in ROW_RULES if selection.takes(rule.code)]
+    if not wanted:
+        return RuleRun((), (), ())
+    facts = row_facts(gathered, rows=_any_needs_rows(wanted), progress=progress)
+    return run_rules(wanted, facts, selection)
+
+
+def _any_needs_rows(rules: Iterable[Rule[Any]]) -> bool:
+    return any(_NEEDS_ROWS.intersection(rule.needs) for rule in rules)
+
+
+def local_folder(model: str) -> str | None:
+    """The folder of a local model relative to the working directory; None for other addresses."""
+    path = Path(model)
+    if not path.exists():
+        return None
+    folder = Path(os.path.normpath((path if path.is_dir() else path.parent).absolute()))
+    here = Path.cwd()
+    return folder.relative_to(here).as_posix() if folder.is_relative_to(here) else folder.as_posix()

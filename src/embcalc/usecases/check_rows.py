@@ -1,0 +1,142 @@
+"""From an opened checkpoint to the facts of the rules about rows: each table is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from embcalc.core.facts import ModelFacts
+from embcalc.core.findings import Problem, Severity
+from embcalc.core.progress import Progress, silent
+from embcalc.core.row_facts import RowFacts, Rows, TableRows
+from embcalc.core.tables import EmbeddingTable, Role
+from embcalc.core.tying import expects_head, verdict
+from embcalc.errors import CheckpointError, SourceError
+from embcalc.usecases.gather import Gathered
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from embcalc.checkpoints import Checkpoint
+    from embcalc.rows.scan import RowScan
+
+ROLES = (Role.TOKEN, Role.OUTPUT, Role.TOKEN_EXTRA)
+"""Tables whose rows are checked."""
+
+
+def row_facts(gathered: Gathered, *, rows: bool, progress: Progress = silent) -> RowFacts:
+    """Judge tying, and the rows of the token tables and heads.
+
+    A table whose values cannot be had is left out, with the reason.
+
+    Args:
+        gathered: the model.
+        rows: whether rows are read; without them tying is judged from names and shapes.
+        progress: told about the bytes read.
+    """
+    facts, checkpoint = gathered.facts, gathered.checkpoint
+    if checkpoint is None:
+        return RowFacts(model=facts, unread=facts.no_weights or "no weights")
+    tables = [table for table in facts.tables if table.role in ROLES]
+    work = _Work(checkpoint, progress)
+    if rows:
+        for table in tables:
+            work.read(table)
+    return RowFacts(
+        model=facts,
+        tables=tuple(work.found),
+        unread="; ".join(work.unread) or _why_none(tables, rows=rows),
+        tying=verdict(
+            _config_tied(facts, checkpoint),
+            facts.tables,
+            lambda: _equal(work.scans, tables),
+            has_head=_has_head(facts, checkpoint),
+        ),
+        expects_head=_has_head(facts, checkpoint),
+        problems=(*checkpoint.problems, *work.problems),
+    )
+
+
+def _why_none(tables: Iterable[EmbeddingTable], *, rows: bool) -> str:
+    if not rows:
+        return "rows not asked for"
+    return "" if any(tables) else "no token table found in the weights"
+
+
+def _config_tied(facts: ModelFacts, checkpoint: Checkpoint) -> bool | None:
+    said = facts.config.tied if facts.config else None
+    return True if said is None and checkpoint.format == "gguf" else said
+
+
+def _has_head(facts: ModelFacts, checkpoint: Checkpoint) -> bool | None:
+    names = facts.document.get("architectures")
+    architectures = tuple(map(str, names)) if isinstance(names, list) else ()
+    return expects_head(architectures, len(facts.tables), len(checkpoint.tensors))
+
+
+@dataclass(slots=True)
+class _Work:
+    """The tables of one checkpoint, as they are read."""
+
+    checkpoint: Checkpoint
+    progress: Progress
+    found: list[TableRows] = field(default_factory=list)
+    scans: dict[str, RowScan] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def read(self, table: EmbeddingTable) -> None:
+        """Read one table, or note why not."""
+        if table.transposed:
+            self.unread.append(f"{table.name} stores its vectors as columns")
+            return
+        try:
+            self.found.append(self._rows(table))
+        except CheckpointError as error:
+            self.unread.append(error.message)
+        except SourceError as error:
+            self.unread.append(error.message)
+            self.problems.append(
+                Problem(error.message, error.hint, table.tensor.file, severity=Severity.ERROR)
+            )
+
+    def _rows(self, table: EmbeddingTable) -> TableRows:
+        import numpy as np
+
+        from embcalc.rows.fingerprints import identical_groups
+        from embcalc.rows.health import judge
+        from embcalc.rows.scan import scan
+
+        found = scan(self.checkpoint, table.name, progress=self.progress)
+        health = judge(found.norms, found.nonfinite)
+        left_out = health.zero | health.nonfinite
+        groups = identical_groups(self.checkpoint, table.name, found.keys, left_out)
+        alive = found.norms[np.isfinite(found.norms) & ~health.zero]
+        self.scans[table.name] = found
+        return TableRows(
+            table=table,
+            zero=_numbers(health.zero),
+            near_zero=_numbers(health.near_zero),
+            nonfinite=_numbers(health.nonfinite),
+            duplicates=groups,
+            median_norm=float(np.median(alive)) if len(alive) else None,
+            largest_norm=float(alive.max(initial=0.0)),
+        )
+
+
+def _numbers(mask: NDArray[np.bool_]) -> Rows:
+    return tuple(mask.nonzero()[0].tolist())
+
+
+def _equal(scans: Mapping[str, RowScan], tables: Iterable[EmbeddingTable]) -> bool | None:
+    """Whether table and head hold the same bits, by key and norm of every row."""
+    firsts: dict[Role, EmbeddingTable] = {}
+    for table in tables:
+        firsts.setdefault(table.role, table)
+    one, other = (scans.get(firsts[role].name) for role in (Role.TOKEN, Role.OUTPUT))
+    if one is None or other is None or one.dtype != other.dtype:
+        return None
+    same_norms = (one.norms == other.norms) | (one.norms != one.norms)
+    return bool((one.keys == other.keys).all() and same_norms.all())
