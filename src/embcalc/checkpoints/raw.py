@@ -11,7 +11,7 @@ from embcalc.checkpoints.base import BLOCK_BYTES, RowBlock
 from embcalc.checkpoints.messages import shown
 from embcalc.core.decode import CARRIERS, to_float32
 from embcalc.core.dtypes import BY_NAME
-from embcalc.core.files import File
+from embcalc.core.files import Buffer, File
 from embcalc.core.tables import TensorInfo
 from embcalc.errors import CheckpointError
 
@@ -84,3 +84,23 @@ def _unaligned(file: File, start: int, tensor: TensorInfo, rows: range) -> Itera
         values = flat.reshape(-1, tensor.width)
         values = values[max(0, rows.start - first) : rows.stop - first]
         yield RowBlock(max(first, rows.start), values, BY_NAME["F32"])
+
+
+class Slice:
+    """A part of a file as a file of its own."""
+
+    def __init__(self, file: File, start: int, size: int) -> None:
+        self._file = file
+        self._start = start
+        self.name = file.name
+        self.size = size
+        self.local_path = file.local_path
+
+    def read(self, start: int = 0, length: int | None = None) -> bytes:
+        """Read a byte range."""
+        rest = max(0, self.size - start)
+        return self._file.read(self._start + start, rest if length is None else min(length, rest))
+
+    def stream(self, start: int, length: int, block: int) -> Iterator[Buffer]:
+        """Yield a byte range in pieces."""
+        return self._file.stream(self._start + start, length, block)
