@@ -1,9 +1,18 @@
+"""From a folder, or one file of it, to an opened checkpoint."""
+
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from embcalc.checkpoints.base import Checkpoint
-from embcalc.checkpoints.safetensors import SafetensorsCheckpoint
-from embcalc.core.files import Folder
-from embcalc.errors import CheckpointError
+from embcalc.checkpoints.choose import choose, leftover, unfinished, weight_files
+from embcalc.checkpoints.index import SUFFIX, read_index
+from embcalc.checkpoints.messages import listed
+from embcalc.checkpoints.noted import with_problems
+from embcalc.checkpoints.sharded import open_files, open_indexed
+from embcalc.checkpoints.sniff import SUFFIXES, Kind, identify, refusal, suffix_of
+from embcalc.core.files import File, Folder
+from embcalc.errors import CheckpointError, EmbcalcError
 
 
 def open_checkpoint(folder: Folder, file: str | None = None) -> Checkpoint:
@@ -14,9 +23,115 @@ def open_checkpoint(folder: Folder, file: str | None = None) -> Checkpoint:
         SourceError: it cannot be read.
     """
     if file is None:
-        candidates = [name for name in folder.names() if name.endswith(".safetensors")]
-        if not candidates:
-            listing = ", ".join(folder.names()[:8]) or "nothing"
-            raise CheckpointError(f"no checkpoint in {folder.label}", hint=f"it holds: {listing}")
-        file = candidates[0]
-    return SafetensorsCheckpoint(folder.open(file))
+        return _open_folder(folder)
+    if file.endswith(SUFFIX):
+        return _open_index(folder, file, folder.names())
+    return open_file(folder.open(file))
+
+
+def open_file(file: File) -> Checkpoint:
+    """Open one file by what it holds; a name that promises something else is refused.
+
+    Raises:
+        CheckpointError: it is no checkpoint, or a broken one.
+        SourceError: it cannot be read.
+    """
+    kind = identify(file)
+    promised = SUFFIXES.get(suffix_of(file.name))
+    if promised == (Kind.SAFETENSORS,) and kind is Kind.OTHER:
+        kind = Kind.SAFETENSORS  # a damaged header looks like anything; its reader has the words
+    if promised is not None and kind not in promised:
+        raise refusal(file, kind)
+    return _open_kind(file, kind)
+
+
+def _open_kind(file: File, kind: Kind) -> Checkpoint:
+    if kind is Kind.SAFETENSORS:
+        from embcalc.checkpoints.safetensors import SafetensorsCheckpoint
+
+        return SafetensorsCheckpoint(file)
+    if kind in (Kind.TORCH_ZIP, Kind.TORCH_LEGACY):
+        from embcalc.checkpoints.pytorch import PytorchCheckpoint
+
+        return PytorchCheckpoint(file, zipped=kind is Kind.TORCH_ZIP)
+    if kind is Kind.GGUF:
+        from embcalc.checkpoints.gguf import GgufCheckpoint
+
+        return GgufCheckpoint(file)
+    if kind in (Kind.NPY, Kind.NPZ):
+        from embcalc.checkpoints.numpy_file import NumpyCheckpoint
+
+        return NumpyCheckpoint(file, archive=kind is Kind.NPZ)
+    raise refusal(file, kind)
+
+
+def _open_folder(folder: Folder) -> Checkpoint:
+    names = folder.names()
+    indexes = [name for name in names if name.endswith(SUFFIX) and "/" not in name]
+    files = weight_files(names)
+    alone = next((name for name in files if name == "model.safetensors"), None)
+    indexes.sort(key=lambda name: (not name.endswith(f".safetensors{SUFFIX}"), name))
+    if indexes and alone is None and not _only_other_family(indexes[0], files):
+        return _noted(_open_index(folder, indexes[0], names), names, files)
+    if files:
+        return _open_choice(folder, files, names)
+    return _open_below(folder, names)
+
+
+def _only_other_family(index: str, files: Sequence[str]) -> bool:
+    """Tell whether a folder has an index of .bin shards but weights as safetensors only."""
+    suffix = suffix_of(index.removesuffix(SUFFIX))
+    return bool(files) and not any(suffix_of(name) == suffix for name in files)
+
+
+def _open_index(folder: Folder, index: str, names: Sequence[str]) -> Checkpoint:
+    return open_indexed(
+        folder.label, read_index(folder, index), names, lambda name: open_file(folder.open(name))
+    )
+
+
+def _open_choice(folder: Folder, files: Sequence[str], names: Sequence[str]) -> Checkpoint:
+    choice = choose(files, {name: _size(folder, name) for name in files})
+    checkpoint = open_files(folder.label, choice.files, lambda name: open_file(folder.open(name)))
+    return with_problems(checkpoint, (*choice.problems, *unfinished(names)))
+
+
+def _size(folder: Folder, name: str) -> int:
+    try:
+        return folder.open(name).size
+    except EmbcalcError:
+        return 0
+
+
+def _noted(checkpoint: Checkpoint, names: Sequence[str], files: Sequence[str]) -> Checkpoint:
+    left = [name for name in files if name not in checkpoint.files]
+    named = {problem.file for problem in checkpoint.problems}
+    left = [name for name in left if name not in named]
+    return with_problems(
+        checkpoint, (*leftover(checkpoint.files, left, "which the index lists"), *unfinished(names))
+    )
+
+
+def _open_below(folder: Folder, names: Sequence[str]) -> Checkpoint:
+    """Look into the folders below: the only one with weights is read, several are listed."""
+    below = sorted({name.rpartition("/")[0] for name in names if "/" in name})
+    holding = [place for place in below if weight_files(names, place)]
+    if len(holding) == 1:
+        return _open_place(folder, holding[0], names)
+    if holding:
+        raise CheckpointError(
+            f"{folder.label} holds {len(holding)} checkpoints: {listed(holding)}",
+            hint=f"name one of them: {folder.label.rstrip('/')}/{holding[-1]}",
+        )
+    listing = listed(names, 8) or "nothing"
+    pending = unfinished(names)
+    why = f"; {pending[0].message}" if pending else ""
+    raise CheckpointError(f"no checkpoint in {folder.label}{why}", hint=f"it holds: {listing}")
+
+
+def _open_place(folder: Folder, place: str, names: Sequence[str]) -> Checkpoint:
+    indexes = [n for n in names if n.endswith(SUFFIX) and n.rpartition("/")[0] == place]
+    files = weight_files(names, place)
+    if indexes and f"{place}/model.safetensors" not in files:
+        return _noted(_open_index(folder, indexes[0], names), names, files)
+    return _open_choice(folder, files, names)

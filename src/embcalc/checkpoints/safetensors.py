@@ -8,14 +8,12 @@ from embcalc.checkpoints.base import RowBlock
 from embcalc.checkpoints.messages import cut_short, where
 from embcalc.checkpoints.raw import row_blocks
 from embcalc.checkpoints.safetensors_header import Entry, Header, parse_header
+from embcalc.checkpoints.sniff import MAX_SAFETENSORS_HEADER
 from embcalc.core.dtypes import BY_NAME
 from embcalc.core.files import File
 from embcalc.core.findings import Problem
 from embcalc.core.tables import TensorInfo
 from embcalc.errors import CheckpointError
-
-MAX_HEADER = 100_000_000
-"""Bytes of a header that the reference parser still reads."""
 
 
 class SafetensorsCheckpoint:
@@ -82,11 +80,11 @@ def _read_header(file: File) -> tuple[Header, int]:
             hint="download it again",
         )
     length = int.from_bytes(file.read(0, 8), "little")
-    if length > MAX_HEADER:
+    if length > MAX_SAFETENSORS_HEADER:
         raise CheckpointError(
             f"{where(file)} is no safetensors file: its first 8 bytes promise a header of"
             f" {length:,} bytes",
-            hint=f"a header has at most {MAX_HEADER:,} bytes",
+            hint=f"a header has at most {MAX_SAFETENSORS_HEADER:,} bytes",
         )
     if 8 + length > file.size:
         raise CheckpointError(

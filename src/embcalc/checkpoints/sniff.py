@@ -11,6 +11,8 @@ from embcalc.errors import CheckpointError
 
 HEAD = 1024
 """Bytes that decide."""
+MAX_SAFETENSORS_HEADER = 100_000_000
+"""Bytes of a header that the reference parser of safetensors still reads."""
 
 
 class Kind(StrEnum):
@@ -86,14 +88,15 @@ def identify(file: File) -> Kind:
 
 
 def _text_or_binary(head: bytes) -> Kind:
-    if head[:1] == b"\x80" and head[1:2] in b"\x01\x02\x03\x04\x05":
+    length = int.from_bytes(head[:8], "little")
+    if 2 <= length <= MAX_SAFETENSORS_HEADER and re.match(rb"\s*\{", head[8:]):
+        return Kind.SAFETENSORS
+    if head[:1] == b"\x80" and head[1:2] in (b"\x01", b"\x02", b"\x03", b"\x04", b"\x05"):
         return Kind.TORCH_LEGACY
     if _HTML.match(head):
         return Kind.HTML
-    if re.match(rb"\s*[{\[]", head):
+    if re.match(rb"\s*[{\[]", head) and b"\0" not in head:
         return Kind.JSON
-    if re.match(rb"\s*\{", head[8:]):
-        return Kind.SAFETENSORS
     if head[257:262] == b"ustar":
         return Kind.TAR
     return Kind.ZEROS if not any(head) else Kind.OTHER
