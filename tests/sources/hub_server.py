@@ -11,7 +11,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -81,12 +81,14 @@ class HubServer:
         self.sent: dict[str, int] = {}
         """Body bytes by file name."""
         self._lock = Lock()
-        self._servers = [_Server(("127.0.0.1", 0), Handler) for _ in range(2)]
+        self._servers = [_bound("127.0.0.1"), _bound("127.0.0.2", "127.0.0.1")]
         for number, server in enumerate(self._servers):
             server.hub = self
             server.is_cdn = number == 1
             Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        self.url, self.cdn = (f"http://127.0.0.1:{s.server_port}" for s in self._servers)
+        self.url, self.cdn = (
+            f"http://{s.server_address[0]}:{s.server_port}" for s in self._servers
+        )
 
     def close(self) -> None:
         for server in self._servers:
@@ -140,6 +142,18 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: clients that go away are part of the tests."""
+
+
+def _bound(*hosts: str) -> _Server:
+    """A server on the first host that this machine has.
+
+    The second server needs a name of its own where it can have one: some versions of
+    huggingface_hub take two ports of one name for one host.
+    """
+    for host in hosts[:-1]:
+        with suppress(OSError):
+            return _Server((host, 0), Handler)
+    return _Server((hosts[-1], 0), Handler)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -236,7 +250,7 @@ class Handler(BaseHTTPRequestHandler):
         size = repo.size(name)
         headers = {
             "ETag": f'"{repo.etag(name)}"',
-            "X-Repo-Commit": commit,
+            **({"X-Repo-Commit": commit} if commit else {}),
             "Accept-Ranges": "bytes",
         }
         start, stop, status = 0, size, 200

@@ -140,9 +140,16 @@ def _unreachable(label: str, error: Exception) -> SourceError:
     if kind in ("UnsupportedProtocol", "InvalidURL", "InvalidSchema", "MissingSchema"):
         return SourceError(f"{label} is no address that can be read: {one_line(error)}")
     return TransientError(
-        f"{label} cannot be reached: {one_line(error)}",
+        f"{label} cannot be reached: {_innermost(error)}",
         hint="check the network, the address and any proxy",
     )
+
+
+def _innermost(error: BaseException) -> str:
+    """What the system said; the wrappers around it repeat URLs, with their secrets."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return getattr(error, "strerror", None) or one_line(error) or type(error).__name__
 
 
 def one_line(error: BaseException) -> str:
