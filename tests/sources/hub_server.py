@@ -86,9 +86,7 @@ class HubServer:
             server.hub = self
             server.is_cdn = number == 1
             Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        self.url, self.cdn = (
-            f"http://{s.server_address[0]}:{s.server_port}" for s in self._servers
-        )
+        self.url, self.cdn = (f"http://{s.host}:{s.server_port}" for s in self._servers)
 
     def close(self) -> None:
         for server in self._servers:
@@ -140,6 +138,10 @@ class _Server(ThreadingHTTPServer):
     hub: HubServer
     is_cdn: bool
 
+    def __init__(self, host: str) -> None:
+        super().__init__((host, 0), Handler)
+        self.host = host
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: clients that go away are part of the tests."""
 
@@ -152,8 +154,8 @@ def _bound(*hosts: str) -> _Server:
     """
     for host in hosts[:-1]:
         with suppress(OSError):
-            return _Server((host, 0), Handler)
-    return _Server((hosts[-1], 0), Handler)
+            return _Server(host)
+    return _Server(hosts[-1])
 
 
 class Handler(BaseHTTPRequestHandler):

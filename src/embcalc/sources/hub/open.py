@@ -51,7 +51,9 @@ def open_hub(address: HubAddress, label: str, *, keep: bool = False) -> tuple[Fo
         SourceError: it cannot be listed, and nothing of it is cached.
     """
     if constants.HF_HUB_OFFLINE:
-        return _open_cached(address, label)
+        opened = _open_cached(address, label)
+        note(f"offline mode is on; reading what the cache holds of {address.repo}")
+        return opened
     try:
         repository = persistently(lambda: list_repository(address), Patience(tries=3))
     except TransientError as error:
