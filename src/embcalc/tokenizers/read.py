@@ -7,7 +7,7 @@ from embcalc.core.tokenizer_facts import FileProblem, TokenizerFacts
 from embcalc.core.vocabulary import Vocabulary
 from embcalc.errors import EmbcalcError, LfsPointerError, TokenizerError
 from embcalc.tokenizers.assemble import assemble
-from embcalc.tokenizers.formats import find, known_names, reader_of
+from embcalc.tokenizers.formats import byte_tokenizer, find, known_names, reader_of
 from embcalc.tokenizers.settings import CONFIG, Settings, problem_of, read_settings
 
 
@@ -44,7 +44,7 @@ def read_tokenizer(folder: Folder, name: str | None = None) -> TokenizerFacts:
         name: a tokenizer file; None looks for one.
 
     Raises:
-        TokenizerError: `name` is of no known format.
+        SourceError: the folder cannot be listed.
     """
     file = find(folder) if name is None else name
     prefix = f"{file.rpartition('/')[0]}/" if file and "/" in file else ""
@@ -58,10 +58,12 @@ def read_tokenizer(folder: Folder, name: str | None = None) -> TokenizerFacts:
             problems=settings.problems,
         )
     if file is None:
+        made = byte_tokenizer(folder, settings)
+        if made is not None:
+            return assemble(folder, made, settings, prefix)
         return TokenizerFacts(absent=_absent(folder, settings), problems=settings.problems)
-    reader = reader_of(folder, file, settings)
     try:
-        base = reader(folder, file)
+        base = reader_of(folder, file, settings)(folder, file)
     except EmbcalcError as error:
         problems = (problem_of(file, error), *settings.problems)
         return TokenizerFacts(absent=f"{file} cannot be read", problems=problems)

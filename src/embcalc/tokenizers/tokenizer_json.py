@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +13,7 @@ from embcalc.core.vocabulary import Declared, TextForm, Vocabulary, append_added
 from embcalc.errors import TokenizerError
 from embcalc.tokenizers.base import BaseRead
 from embcalc.tokenizers.files import check_ids, decode_json, read_bytes
-from embcalc.tokenizers.vocab_txt import duplicates
+from embcalc.tokenizers.repeated import repeated_keys, repeated_texts
 
 NAME = "tokenizer.json"
 _NULL = msgspec.Raw(b"null")
@@ -80,31 +79,22 @@ def read_tokenizer_json(folder: Folder, name: str) -> BaseRead:
         listed=listed if listed and len(listed) != len(base) else None,
         added=append_added(base, len(vocab), declared),
     )
-    twice = duplicates(listed, base) if listed else _twice_in_json(content, name, vocabulary)
     return BaseRead(
         vocabulary=vocabulary,
         base_count=len(vocab),
         emitted=tuple(_emitted(document, name)),
-        duplicates=twice,
+        duplicates=_twice(content, name, listed, base),
     )
 
 
-def _twice_in_json(content: bytes, name: str, vocabulary: Vocabulary) -> tuple[Duplicate, ...]:
-    """Keys that stand twice in an object: the parser kept the last, which leaves a hole.
-
-    Only then is the object read a second time, slowly.
-    """
-    base = vocabulary.base
+def _twice(
+    content: bytes, name: str, listed: list[str] | None, base: dict[str, int]
+) -> tuple[Duplicate, ...]:
+    if listed is not None:
+        return repeated_texts(listed, base)
     if max(base.values()) + 1 == len(base):
         return ()
-    raw = decode_json(content, name, _RawTokenizer).model.vocab
-    pairs: list[tuple[str, int]] = json.loads(bytes(raw), object_pairs_hook=list)
-    if len(pairs) == len(base):
-        return ()
-    ids: dict[str, list[int]] = {}
-    for text, token_id in pairs:
-        ids.setdefault(text, []).append(token_id)
-    return tuple(Duplicate(text=t, ids=tuple(i)) for t, i in ids.items() if len(set(i)) > 1)
+    return repeated_keys(bytes(decode_json(content, name, _RawTokenizer).model.vocab), base)
 
 
 def _emitted(document: _Tokenizer, name: str) -> Iterator[EmittedId]:

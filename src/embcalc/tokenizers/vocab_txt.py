@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from embcalc.core.files import Folder
-from embcalc.core.tokenizer_facts import Duplicate
 from embcalc.core.vocabulary import TextForm, Vocabulary
 from embcalc.tokenizers.base import BaseRead
 from embcalc.tokenizers.files import read_text
+from embcalc.tokenizers.repeated import repeated_texts
 
 NAME = "vocab.txt"
 
@@ -27,17 +27,6 @@ def read_vocab_txt(folder: Folder, name: str) -> BaseRead:
     base = {text: index for index, text in enumerate(lines)}
     return BaseRead(
         vocabulary=Vocabulary(format=NAME, file=name, form=TextForm.WORDPIECE, base=base),
-        duplicates=duplicates(lines, base),
+        duplicates=repeated_texts(lines, base),
         blank_ids=tuple(index for index, text in enumerate(lines) if not text.strip("\r ")),
     )
-
-
-def duplicates(texts: list[str], base: dict[str, int]) -> tuple[Duplicate, ...]:
-    """Texts that stand in a list several times, blank ones left out."""
-    if len(base) == len(texts):
-        return ()
-    ids: dict[str, list[int]] = {}
-    for index, text in enumerate(texts):
-        if text and base[text] != index:
-            ids.setdefault(text, []).append(index)
-    return tuple(Duplicate(text=text, ids=(*found, base[text])) for text, found in ids.items())
