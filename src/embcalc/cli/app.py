@@ -13,6 +13,7 @@ from embcalc.cli.check import check
 from embcalc.cli.check_vocab import check_vocab
 from embcalc.cli.demo import demo
 from embcalc.cli.diff import diff
+from embcalc.cli.estimate import estimate
 from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.explain import explain
 from embcalc.cli.inspect import inspect
@@ -29,7 +30,7 @@ app = typer.Typer(
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (inspect, check_vocab, check, lookup, neighbors, diff, explain, demo)
+COMMANDS = (estimate, inspect, check_vocab, check, lookup, neighbors, diff, explain, demo)
 for command in COMMANDS:
     app.command()(command)
 

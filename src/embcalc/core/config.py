@@ -46,11 +46,15 @@ class ModelConfig:
     embedding_size: int | None
     """Width of the token table: the hidden size unless the table is factorised."""
     embedding_source: str | None
+    head_width: int | None
+    """Width of the output head: RemBERT's differs from its table's."""
     tied: bool | None
     """Whether the output head is the token table; None where nothing says so."""
     tied_source: TiedSource
     tied_from: str
     """The key, or the class, or why it is unknown."""
+    architectures: tuple[str, ...]
+    """Class names, `LlamaForCausalLM`."""
     dtype: str | None
     """`bfloat16`, as stated."""
     special_ids: tuple[SpecialId, ...]
@@ -102,9 +106,11 @@ def parse_config(document: Mapping[str, Any], file: str = "config.json") -> Mode
         hidden_source=hidden[1] if hidden else None,
         embedding_size=width[0] if width else None,
         embedding_source=width[1] if width else None,
+        head_width=_head_width(text, width),
         tied=tied,
         tied_source=tied_source,
         tied_from=tied_from,
+        architectures=_architectures(outer),
         dtype=_dtype(chain),
         special_ids=tuple(_special_ids(chain)),
         encoder_vocab_size=encoder,
@@ -169,6 +175,11 @@ def _embedding_width(text: Level, vocabulary: Found | None, hidden: Found | None
     return hidden
 
 
+def _head_width(text: Level, embedding: Found | None) -> int | None:
+    stated = text.whole("output_embedding_size", LARGEST_WIDTH)
+    return stated or (embedding[0] if embedding else None)
+
+
 def _tying(chain: Sequence[Level]) -> tuple[bool | None, TiedSource, str]:
     for level in reversed(chain):
         stated = level.boolean("tie_word_embeddings")
@@ -225,6 +236,11 @@ def _two_vocabularies(outer: Level, text: Level) -> tuple[int | None, int | None
     ]
     encoder_size, decoder_size = sizes
     return (encoder_size[0], decoder_size[0]) if encoder_size and decoder_size else (None, None)
+
+
+def _architectures(outer: Level) -> tuple[str, ...]:
+    names = outer.document.get("architectures")
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
 def _dtype(chain: Sequence[Level]) -> str | None:

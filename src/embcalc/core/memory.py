@@ -9,6 +9,8 @@ from embcalc.core.optimizers import Matrix, Optimizer
 from embcalc.core.regimes import Regime
 from embcalc.core.tables import Role
 
+VOCABULARY_ROLES = (Role.TOKEN, Role.OUTPUT)
+"""Tables with a row for every token."""
 INDEX_BYTES = 8
 """An id of a sparse gradient, int64."""
 
@@ -175,19 +177,25 @@ def transients(tables: Iterable[Table], training: Training) -> Transients:
 
 
 def with_rows(tables: Iterable[Table], rows: int) -> tuple[Table, ...]:
-    """The same layer with another vocabulary: its token tables and heads get `rows` rows.
+    """The same layer with another vocabulary: its first token table gets `rows` rows.
 
-    Tables that are trained whole or not at all stay so; a number of trained rows stays.
+    Other token tables and heads change by the same number. Tables that are trained whole or not
+    at all stay so; a number of trained rows stays.
     """
+    tables = tuple(tables)
+    delta = rows - token_rows(tables)
     return tuple(
-        replace(
-            table,
-            rows=rows,
-            trainable_rows=rows
-            if table.trainable_rows == table.rows
-            else min(table.trainable_rows, rows),
-        )
-        if table.role in (Role.TOKEN, Role.OUTPUT)
-        else table
+        _resized(table, max(1, table.rows + delta)) if table.role in VOCABULARY_ROLES else table
         for table in tables
     )
+
+
+def token_rows(tables: Iterable[Table]) -> int:
+    """Rows of the first token table."""
+    return next(table.rows for table in tables if table.role is Role.TOKEN)
+
+
+def _resized(table: Table, rows: int) -> Table:
+    whole = table.trainable_rows == table.rows
+    trained = rows if whole else min(table.trainable_rows, rows)
+    return replace(table, rows=rows, trainable_rows=trained)

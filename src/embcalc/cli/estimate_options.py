@@ -1,0 +1,91 @@
+"""The options of `embcalc estimate`, in the groups in which they belong together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+ModelOrPreset = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="MODEL",
+        help="A preset (see 'embcalc presets'), a config.json, a model folder, a checkpoint, "
+        "a hub id (org/name[@revision]) or an address.",
+        show_default=False,
+    ),
+]
+VocabSize = Annotated[int | None, typer.Option(help="Rows of the token table, V.")]
+HiddenSize = Annotated[int | None, typer.Option(help="Width of the token table, d.")]
+Tied = Annotated[
+    bool | None,
+    typer.Option(
+        "--tied/--untied",
+        help="Whether the output head is the token table. [default: what the model says]",
+        show_default=False,
+    ),
+]
+TotalParams = Annotated[
+    int | None, typer.Option(help="Parameters of the whole model, for the share.")
+]
+Precisions = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="REGIME",
+        help="fp32, bf16, fp16, amp, mixed, mixed-master, megatron or deepspeed; may be "
+        "repeated. [default: all]",
+        show_default=False,
+    ),
+]
+OptimizerName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="adamw, adam, amsgrad, sgd, sgd-momentum, lion, muon, muon-all, adagrad, rmsprop, "
+        "adafactor, adamw8bit, sparse-adam or none.",
+    ),
+]
+Frozen = Annotated[bool, typer.Option("--frozen", help="Train none of the tables.")]
+Freeze = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TABLE",
+        help="Do not train this one: token, output, position, token_type or per_layer; may be "
+        "repeated.",
+        show_default=False,
+    ),
+]
+TrainableRows = Annotated[
+    int | None, typer.Option(help="Train only so many rows of the token table and the head.")
+]
+AddTokens = Annotated[int | None, typer.Option(help="Tokens to add: what they cost.")]
+PadTo = Annotated[int | None, typer.Option(help="Pad the rows to a multiple of this.")]
+BatchSize = Annotated[int | None, typer.Option(help="Sequences in a batch, B.")]
+SeqLen = Annotated[int | None, typer.Option(help="Tokens in a sequence, T.")]
+LossName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="trainer, manual, no-upcast or chunked: how the loss treats the logits. "
+        "[default: trainer]",
+        show_default=False,
+    ),
+]
+ZeroStage = Annotated[int | None, typer.Option(help="ZeRO stage 0 to 3; 3 is FSDP.")]
+DataParallel = Annotated[int | None, typer.Option(help="Ranks that ZeRO shards over.")]
+TensorParallel = Annotated[int | None, typer.Option(help="Ranks that share the rows.")]
+PipelineParallel = Annotated[int | None, typer.Option(help="Pipeline stages.")]
+VocabDivisor = Annotated[
+    int | None,
+    typer.Option(
+        help="Tensor parallel pads the rows to a multiple of this x ranks. [default: 128]",
+        show_default=False,
+    ),
+]
+BudgetSize = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="24GB (10^9), 24GiB (2^30): exit code 1 when nothing fits."),
+]
+Explain = Annotated[
+    bool, typer.Option("--explain", help="Print each formula with its numbers and its source.")
+]

@@ -1,0 +1,216 @@
+"""What somebody asks of `estimate`, checked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from embcalc.core.config_keys import LARGEST_ROWS, LARGEST_WIDTH
+from embcalc.core.layer import Overrides
+from embcalc.core.logits import Batch, Loss
+from embcalc.core.optimizers import BY_NAME as OPTIMIZERS
+from embcalc.core.optimizers import Optimizer
+from embcalc.core.regimes import BY_NAME as REGIMES
+from embcalc.core.regimes import Regime
+from embcalc.core.sharding import VOCABULARY_DIVISOR, Layout
+from embcalc.core.sizes import parse_size
+from embcalc.core.tables import Role
+from embcalc.errors import UsageError
+
+LARGEST_COUNT = 2**40
+"""Of parameters, tokens in a batch, ranks: beyond it is a slip of the hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateRequest:
+    """The options of `embcalc estimate`, under the names of its flags.
+
+    Building one checks every number by itself; what depends on the model is checked later.
+
+    Raises:
+        UsageError: a value is out of range or not known, or two contradict each other.
+    """
+
+    vocab_size: int | None = None
+    hidden_size: int | None = None
+    tied: bool | None = None
+    precision: tuple[str, ...] = ()
+    """Regimes; empty means all."""
+    optimizer: str = "adamw"
+    frozen: bool = False
+    freeze: tuple[str, ...] = ()
+    """Roles of tables that are not trained."""
+    trainable_rows: int | None = None
+    add_tokens: int | None = None
+    pad_to: int | None = None
+    total_params: int | None = None
+    batch_size: int | None = None
+    seq_len: int | None = None
+    loss: str | None = None
+    zero_stage: int | None = None
+    data_parallel: int | None = None
+    tensor_parallel: int | None = None
+    pipeline_parallel: int | None = None
+    vocab_divisor: int | None = None
+    budget: str | int | None = None
+    explain: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least, most in _RANGES:
+            _in_range(name, getattr(self, name), least, most)
+        _check_pairs(self)
+        for regime in self.precision:
+            _known("precision", regime, REGIMES)
+        for role in self.freeze:
+            _known("freeze", role, [known.value for known in FREEZABLE])
+        _known("optimizer", self.optimizer, OPTIMIZERS)
+        if self.loss is not None:
+            _known("loss", self.loss, [loss.value for loss in Loss])
+        if self.budget is not None:
+            _in_range("budget", self.budget_bytes, 1, None)
+
+    @property
+    def regimes(self) -> tuple[Regime, ...]:
+        """The regimes asked for, each once, in the order of the table; all when none was."""
+        wanted = set(self.precision) or set(REGIMES)
+        return tuple(regime for name, regime in REGIMES.items() if name in wanted)
+
+    @property
+    def optimizer_rule(self) -> Optimizer:
+        """The optimizer's rule."""
+        return OPTIMIZERS[self.optimizer]
+
+    @property
+    def batch(self) -> Batch | None:
+        """B and T, or None."""
+        if self.batch_size is None or self.seq_len is None:
+            return None
+        return Batch(self.batch_size, self.seq_len)
+
+    @property
+    def loss_kind(self) -> Loss:
+        """HF Trainer's unless said otherwise."""
+        return Loss(self.loss or Loss.TRAINER)
+
+    @property
+    def layout(self) -> Layout | None:
+        """How the model is spread over ranks, or None for one device."""
+        given = (
+            self.zero_stage,
+            self.data_parallel,
+            self.tensor_parallel,
+            self.pipeline_parallel,
+        )
+        if all(value is None for value in given):
+            return None
+        return Layout(
+            zero_stage=self.zero_stage or 0,
+            data_parallel=self.data_parallel or 1,
+            tensor_parallel=self.tensor_parallel,
+            pipeline_parallel=self.pipeline_parallel or 1,
+            divisor=self.vocab_divisor or VOCABULARY_DIVISOR,
+        )
+
+    @property
+    def budget_bytes(self) -> int | None:
+        """The budget in bytes, or None."""
+        return parse_size(self.budget) if isinstance(self.budget, str) else self.budget
+
+    @property
+    def overrides(self) -> Overrides:
+        """What replaces the source's own sizes."""
+        return Overrides(
+            vocab_size=self.vocab_size,
+            hidden_size=self.hidden_size,
+            tied=self.tied,
+            total_params=self.total_params,
+        )
+
+
+FREEZABLE = (Role.TOKEN, Role.OUTPUT, Role.POSITION, Role.TOKEN_TYPE, Role.PER_LAYER)
+_RANGES: tuple[tuple[str, int, int | None], ...] = (
+    ("vocab_size", 1, LARGEST_ROWS),
+    ("hidden_size", 1, LARGEST_WIDTH),
+    ("trainable_rows", 0, LARGEST_ROWS),
+    ("add_tokens", 0, LARGEST_ROWS),
+    ("pad_to", 1, LARGEST_ROWS),
+    ("total_params", 1, LARGEST_COUNT * 1024),
+    ("batch_size", 1, LARGEST_COUNT),
+    ("seq_len", 1, LARGEST_COUNT),
+    ("zero_stage", 0, 3),
+    ("data_parallel", 1, LARGEST_COUNT),
+    ("tensor_parallel", 1, LARGEST_ROWS),
+    ("pipeline_parallel", 1, LARGEST_ROWS),
+    ("vocab_divisor", 1, LARGEST_ROWS),
+)
+
+
+def flag(name: str) -> str:
+    """A field as the command line spells it."""
+    return "--" + name.replace("_", "-")
+
+
+def _in_range(name: str, value: object, least: int, most: int | None) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise UsageError(f"{flag(name)} takes a whole number, not {str(value)[:40]!r}")
+    if value < least:
+        raise UsageError(
+            f"{flag(name)} must be at least {least:,}, not {_shown(value)}",
+            hint=_ADVICE.get(name),
+        )
+    if most is not None and value > most:
+        raise UsageError(
+            f"{flag(name)} must be at most {most:,}, not {_shown(value)}", hint=_ADVICE.get(name)
+        )
+
+
+_ADVICE = {
+    "vocab_size": "the number of rows of the embedding table, 150000 for example",
+    "hidden_size": "the width of the embedding table, 2560 for example",
+    "add_tokens": "for a smaller vocabulary give --vocab-size",
+    "zero_stage": "0 shards nothing, 1 states, 2 also gradients, 3 also weights",
+}
+
+
+def _shown(value: int) -> str:
+    return f"{value:,}" if abs(value) < 10**24 else f"a number of {len(str(value)[:4000])} digits"
+
+
+def _known(name: str, value: str, known: Iterable[str]) -> None:
+    names = list(known)
+    if value in names:
+        return
+    close = difflib.get_close_matches(value, names, n=2)
+    raise UsageError(
+        f"{flag(name)} {value[:40]!r} is not known",
+        hint=f"did you mean {' or '.join(close)}?" if close else f"one of {', '.join(names)}",
+    )
+
+
+def _check_pairs(request: EstimateRequest) -> None:
+    if (request.batch_size is None) != (request.seq_len is None):
+        given, missing = ("batch_size", "seq_len")
+        if request.batch_size is None:
+            given, missing = missing, given
+        raise UsageError(
+            f"{flag(given)} needs {flag(missing)}",
+            hint="a batch is B sequences of T tokens: --batch-size 8 --seq-len 2048",
+        )
+    if request.loss is not None and request.batch_size is None:
+        raise UsageError(
+            "--loss needs --batch-size and --seq-len",
+            hint="the memory of the logits depends on the batch",
+        )
+    if request.frozen and request.trainable_rows:
+        raise UsageError(
+            "--frozen and --trainable-rows contradict each other",
+            hint="--trainable-rows freezes the other rows by itself",
+        )
+    if request.vocab_divisor is not None and request.tensor_parallel is None:
+        raise UsageError(
+            "--vocab-divisor needs --tensor-parallel",
+            hint="without tensor parallel, pad with --add-tokens 0 --pad-to N",
+        )

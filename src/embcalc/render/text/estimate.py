@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from embcalc.core.memory import Table
+from embcalc.core.reports.estimate import EstimateReport, ModelFacts
+from embcalc.render.layout import safe, table
+from embcalc.render.text.estimate_batch import batch_lines, budget_lines, rank_lines
+from embcalc.render.text.estimate_memory import (
+    growth_lines,
+    legend_lines,
+    memory_lines,
+    memory_units,
+    transient_lines,
+)
+from embcalc.render.text.notes import note_lines, wrapped
+
+
+def render(report: EstimateReport) -> str:
+    """Lay an estimate out for a terminal of 80 columns."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: EstimateReport) -> Iterator[str]:
+    variants = (report,) if report.alternative is None else (report.alternative, report)
+    yield from wrapped(_headline(report.model, known=report.alternative is None))
+    yield ""
+    yield from _tables(report)
+    yield from _share(report)
+    units = memory_units(variants)
+    for variant in variants:
+        yield ""
+        yield from memory_lines(variant, units, named=len(variants) > 1)
+    yield ""
+    yield from legend_lines(report, units)
+    for section in (transient_lines, growth_lines, batch_lines, rank_lines, budget_lines):
+        lines = list(section(variants))
+        if lines:
+            yield ""
+            yield from lines
+    if report.explanations:
+        yield ""
+        yield from _explanations(report)
+    if report.assumptions:
+        yield ""
+        yield from note_lines(report.assumptions)
+
+
+def _headline(model: ModelFacts, *, known: bool) -> str:
+    name = f"{model.name} ({model.source}): " if model.name else ""
+    tied = ""
+    if known and model.tied_source != "assumed":
+        origin = f", says {model.tied_from}" if model.tied_source in ("config", "flag") else ""
+        tied = f", {'tied' if model.tied else 'untied'}{origin}"
+    return f"{name}vocabulary {model.vocab_size:,} x hidden size {model.hidden_size:,}{tied}"
+
+
+def _tables(report: EstimateReport) -> list[str]:
+    rows = [["table", "rows", "width", "parameters", ""]]
+    rows.extend(
+        [
+            item.role.value.replace("_", " "),
+            f"{item.rows:,}",
+            f"{item.width:,}",
+            f"{item.parameters:,}",
+            _remark(item, report),
+        ]
+        for item in report.tables
+    )
+    counts = report.parameters
+    if len(report.tables) > 1:
+        rows.append(["total", "", "", f"{counts.total:,}", ""])
+    if counts.trainable != counts.total:
+        rows.append(["trainable", "", "", f"{counts.trainable:,}", ""])
+    return table(rows, "lrrrl", indent=0)
+
+
+def _remark(item: Table, report: EstimateReport) -> str:
+    if item.shared:
+        return f"tied: saves {item.rows * item.width:,}"
+    if item.role == "output" and report.alternative is not None:
+        return "0 when tied"
+    stored = next((s for s in report.stored if s.role is item.role), None)
+    if stored is not None:
+        return safe(f"stored as {stored.dtype}")
+    if not item.trainable_rows:
+        return "frozen"
+    return "" if item.trainable_rows == item.rows else f"{item.trainable_rows:,} rows trained"
+
+
+def _share(report: EstimateReport) -> Iterator[str]:
+    counts = report.parameters
+    if counts.model_total is not None and counts.share_of_model is not None:
+        yield (
+            f"{counts.share_of_model:.1%} of the model's {counts.model_total:,} parameters"
+            " are token table and head"
+        )
+
+
+def _explanations(report: EstimateReport) -> Iterator[str]:
+    yield "How the numbers come about"
+    for item in report.explanations:
+        yield from wrapped(f"{item.name}: {item.formula}")
+        yield from (f"  {line}" for line in wrapped(f"= {item.filled}"))
+        yield from (f"  {line}" for line in wrapped(f"source: {item.source}"))
