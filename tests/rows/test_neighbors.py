@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from embcalc.core.blocks import RowBlock
 from embcalc.core.dtypes import BY_NAME
-from embcalc.rows.neighbors import Metric, mean_row, nearest
+from embcalc.rows.neighbors import Metric, Nearest, Search, mean_row, nearest
 
 KINDS: dict[str, Any] = {
     "F32": np.float32,
@@ -24,6 +24,16 @@ def blocks(table: NDArray[Any], dtype: str, size: int = 37) -> Iterator[RowBlock
     carried = table.view(np.uint16) if dtype == "BF16" else table
     for start in range(0, len(carried), size):
         yield RowBlock(start, carried[start : start + size].copy(), BY_NAME[dtype])
+
+
+def find(table: NDArray[Any], dtype: str, query: NDArray[Any], **options: Any) -> Nearest:
+    def read(rows: range | None) -> Iterator[RowBlock]:
+        start = 0 if rows is None else rows.start
+        part = table if rows is None else table[rows.start : rows.stop]
+        for block in blocks(part, dtype):
+            yield RowBlock(start + block.start, block.values, block.dtype)
+
+    return nearest(read(None), read, Search(query=query.astype(np.float64), **options))
 
 
 def brute(
@@ -53,7 +63,7 @@ def test_equals_brute_force_in_float64(
     query = exact[100] - sum(exact[101 : 100 + terms], np.zeros(96))
     skip = np.zeros(3000, np.bool_)
     skip[100 : 100 + terms] = True
-    found = nearest(blocks(table, dtype), query, metric=metric, skip=skip)
+    found = find(table, dtype, query, metric=metric, skip=skip)
     rows, scores = brute(exact, query, metric, set(range(100, 100 + terms)))
     assert found.rows.tolist() == rows
     assert np.allclose(found.scores, scores, rtol=1e-12, atol=1e-12)
@@ -68,7 +78,7 @@ def test_near_ties_are_ranked_by_float64(metric: Metric, dtype: str) -> None:
     base = rng.normal(0, 1, 64)
     table = (base + rng.normal(0, 1e-3, (2000, 64))).astype(KINDS[dtype])
     exact = table.astype(np.float64)
-    found = nearest(blocks(table, dtype), exact[0], metric=metric)
+    found = find(table, dtype, exact[0], metric=metric)
     best, scores = brute(exact, exact[0], metric, set())
     assert np.allclose(found.scores, scores, rtol=0, atol=1e-13)
     assert metric is Metric.COSINE or found.rows.tolist() == best
@@ -82,7 +92,7 @@ def test_rows_beyond_the_range_of_the_kernels(size: float) -> None:
     table = exact.astype(ml_dtypes.bfloat16)
     exact = table.astype(np.float64)
     for query in (exact[2], exact[3]):
-        found = nearest(blocks(table, "BF16"), query)
+        found = find(table, "BF16", query)
         assert found.rows.tolist() == brute(exact, query, Metric.COSINE, set())[0]
 
 
@@ -92,15 +102,15 @@ def test_rows_without_a_score_are_counted_and_left_out() -> None:
     table[5, 2] = np.nan
     table[7, 1] = np.inf
     query = table[0].astype(np.float64)
-    assert nearest(blocks(table, "F32"), query).undefined == 3
-    found = nearest(blocks(table, "F32"), query, metric=Metric.EUCLIDEAN, top=200)
+    assert find(table, "F32", query).undefined == 3
+    found = find(table, "F32", query, metric=Metric.EUCLIDEAN, top=200)
     assert found.undefined == 2
     assert sorted(found.rows.tolist()) == [row for row in range(100) if row not in (5, 7)]
 
 
 def test_equal_rows_come_in_the_order_of_their_numbers() -> None:
     table = np.ones((50, 4), np.float32)
-    assert nearest(blocks(table, "F32"), table[0], top=5).rows.tolist() == [0, 1, 2, 3, 4]
+    assert find(table, "F32", table[0], top=5).rows.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_centring_is_exact_too() -> None:
@@ -111,16 +121,16 @@ def test_centring_is_exact_too() -> None:
     assert np.allclose(mean, exact.mean(axis=0), rtol=1e-12)
     table[40] = mean
     exact = table.astype(np.float64)
-    found = nearest(blocks(table, "F16"), exact[7] - mean, mean=mean)
+    found = find(table, "F16", exact[7] - mean, mean=mean)
     assert found.rows.tolist() == brute(exact - mean, exact[7] - mean, Metric.COSINE, set())[0]
     assert abs(found.mean_cosine) < 0.1
-    assert nearest(blocks(table, "F16"), exact[7]).mean_cosine > 0.9
+    assert find(table, "F16", exact[7]).mean_cosine > 0.9
 
 
 def test_a_dtype_without_a_kernel() -> None:
     table = np.random.default_rng(0).integers(-100, 100, (300, 16)).astype(np.int32)
     exact = table.astype(np.float64)
-    found = nearest(blocks(table, "I32"), exact[4])
+    found = find(table, "I32", exact[4])
     assert found.rows.tolist() == brute(exact, exact[4], Metric.COSINE, set())[0]
 
 

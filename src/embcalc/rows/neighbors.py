@@ -8,14 +8,14 @@ and a table of any size is streamed once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from math import frexp
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from embcalc.rows.select import numbers
+from embcalc.rows.select import RowReader, numbers, select_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +30,8 @@ KERNELS: dict[str, KernelName] = {"BF16": "bf16", "F16": "f16", "F32": "f32", "F
 """Dtypes that numkong reads as stored; all others are decoded to float32 first."""
 SAFE_NORMS = (1e-12, 1e16)
 """Between these no square over- or underflows in float32, so a fast norm can be trusted."""
+RANKED_AT_ONCE = 1024
+"""Rows that are scored in float64 together: bounded memory whatever their number."""
 NEAR_MEAN = 1e-3
 """Rows this close to the mean, relative to its norm, lose too much to centring in float32."""
 
@@ -57,35 +59,46 @@ class Nearest:
     that the rows share a direction."""
 
 
-def nearest(  # noqa: PLR0913 - the options of a search
-    blocks: Iterable[RowBlock],
-    query: NDArray[Any],
-    *,
-    metric: Metric = Metric.COSINE,
-    top: int = 10,
-    skip: NDArray[np.bool_] | None = None,
-    mean: NDArray[Any] | None = None,
-) -> Nearest:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """What to look for."""
+
+    query: Floats
+    """`[width]`, finite numbers."""
+    metric: Metric = Metric.COSINE
+    top: int = 10
+    skip: NDArray[np.bool_] | None = None
+    """`[rows]`, true for rows that may not be an answer."""
+    mean: Floats | None = None
+    """`[width]`, subtracted from each row first (not from the query)."""
+
+    @property
+    def size(self) -> float:
+        """Norm of the query."""
+        return float(np.sqrt(np.square(self.query).sum()))
+
+
+def nearest(blocks: Iterable[RowBlock], read: RowReader, search: Search) -> Nearest:
     """Find the rows nearest to a vector.
 
     Args:
-        blocks: all rows of a table.
-        query: `[width]`, finite numbers.
-        metric: what near means.
-        top: how many rows to find.
-        skip: `[rows]`, true for rows that may not be an answer.
-        mean: `[width]`, subtracted from each row (not from the query) first.
+        blocks: all rows of the table, in order.
+        read: reads single rows again, for exact scores.
+        search: what to look for.
 
     Raises:
         CheckpointError: the values cannot be had.
+        SourceError: the file cannot be read.
     """
-    target = np.asarray(query, np.float64)
-    search = _Search(target, metric, top, None if mean is None else np.asarray(mean, np.float64))
+    fast = _scan(blocks, search)
     with np.errstate(all="ignore"):
-        for block in blocks:
-            stop = block.start + len(block.values)
-            search.take(block, None if skip is None else skip[block.start : stop])
-    return search.result()
+        candidates = _candidates(fast, search)
+        best = _Best(search)
+        for start in range(0, len(candidates), RANKED_AT_ONCE):
+            best.take(candidates[start : start + RANKED_AT_ONCE], read)
+        cosines = fast.cosines(search)[fast.trusted(search)]
+    average = float(cosines.mean()) if len(cosines) else float("nan")
+    return Nearest(best.rows, best.scores, best.undefined, average)
 
 
 def mean_row(blocks: Iterable[RowBlock]) -> Floats:
@@ -175,101 +188,101 @@ def _rounded(query: Floats, name: KernelName) -> tuple[NDArray[Any], Floats]:
     return held, held.astype(np.float64)
 
 
-@dataclass(slots=True)
-class _Search:
-    """The best rows so far."""
+@dataclass(frozen=True, slots=True)
+class _Fast:
+    """What the fast pass knows of each row."""
 
-    query: Floats
-    metric: Metric
-    top: int
-    mean: Floats | None
+    dots: Floats
+    """Products with the query scaled by `scale`."""
+    norms: Floats
+    scale: float
+    error: float
+    """Bound on the error of a product, relative to the product of both norms."""
+
+    def trusted(self, search: Search) -> NDArray[np.bool_]:
+        """Rows of a size that the kernels can handle."""
+        shared = 0.0 if search.mean is None else float(np.sqrt(np.square(search.mean).sum()))
+        low = max(SAFE_NORMS[0], NEAR_MEAN * shared)
+        sure: NDArray[np.bool_] = (self.norms > low) & (self.norms < SAFE_NORMS[1])
+        return sure
+
+    def cosines(self, search: Search) -> Floats:
+        """Cosine of each row with the query."""
+        return self.dots / (self.norms * (search.size * self.scale))
+
+    def bounds(self, search: Search) -> tuple[Floats, Floats]:
+        """The least and the most that each row's rank can be, larger being nearer."""
+        size, error = search.size, 2 * self.error
+        if search.metric is Metric.COSINE:
+            cosines = self.cosines(search)
+            return cosines - error, cosines + error
+        dots = self.dots / self.scale
+        if search.metric is Metric.DOT:
+            slack = error * size * self.norms
+            return dots - slack, dots + slack
+        # Minus the squared distance.
+        slack = error * np.square(self.norms + size)
+        ranks = 2 * dots - np.square(self.norms) - size * size
+        return ranks - slack, ranks + slack
+
+
+def _scan(blocks: Iterable[RowBlock], search: Search) -> _Fast:
+    """Pass over all rows once."""
+    scale = 2.0 ** -frexp(search.size)[1] if search.size else 1.0
     kernel: _Kernel | None = None
-    unit: Floats = field(init=False)
-    """The query, scaled by a power of two to a norm between 1/2 and 1."""
-    scale: float = field(init=False)
-    least_norm: float = field(init=False)
-    norm: float = field(init=False)
-    """Of the scaled query."""
-    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    ranks: Floats = field(default_factory=lambda: np.zeros(0))
-    """Scores of `rows` with the sign turned so that larger is nearer."""
-    undefined: int = 0
-    cosines: float = 0.0
-    counted: int = 0
+    dots, norms = [np.zeros(0)], [np.zeros(0)]
+    for block in blocks:
+        if kernel is None:
+            decode = search.mean is not None or block.dtype.name not in KERNELS
+            kernel = _Kernel.build(search.query * scale, block.dtype, decode=decode)
+        values = block.values if kernel.dtype else _decoded(block, search.mean)
+        dot, norm = kernel.products(values)
+        dots.append(dot)
+        norms.append(norm)
+    error = kernel.error if kernel else 0.0
+    return _Fast(np.concatenate(dots), np.concatenate(norms), scale, error)
 
-    def __post_init__(self) -> None:
-        size = float(np.sqrt(np.square(self.query).sum()))
-        self.scale = 2.0 ** frexp(size)[1] if size else 1.0
-        self.unit = self.query / self.scale
-        self.norm = float(np.sqrt(np.square(self.unit).sum()))
-        shared = 0.0 if self.mean is None else float(np.sqrt(np.square(self.mean).sum()))
-        self.least_norm = max(SAFE_NORMS[0], NEAR_MEAN * shared)
 
-    def take(self, block: RowBlock, skip: NDArray[np.bool_] | None) -> None:
-        """Look at one block."""
-        if self.kernel is None:
-            decode = self.mean is not None or block.dtype.name not in KERNELS
-            self.kernel = _Kernel.build(self.unit, block.dtype, decode=decode)
-        dots, norms = self.kernel.products(self._prepared(block))
-        cosines = dots / (norms * self.norm)
-        sure = (norms > self.least_norm) & (norms < SAFE_NORMS[1])
-        chosen = self._hopes(dots, norms, cosines) >= self._bar()
-        if sure.all():
-            self.cosines += float(cosines.sum())
-            self.counted += len(cosines)
-        else:
-            self.cosines += float(cosines[sure].sum())
-            self.counted += int(sure.sum())
-            chosen |= ~sure
-        if chosen.any():
-            self._rank(block, np.flatnonzero(chosen), skip)
+def _decoded(block: RowBlock, mean: Floats | None) -> NDArray[np.float32]:
+    values = numbers(block.values, block.dtype)
+    return np.ascontiguousarray(values if mean is None else values - mean, np.float32)
 
-    def _prepared(self, block: RowBlock) -> NDArray[Any]:
-        if self.kernel is not None and self.kernel.dtype is not None:
-            return block.values
-        values = numbers(block.values, block.dtype)
-        if self.mean is not None:
-            values = values - self.mean
-        return np.ascontiguousarray(values, np.float32)
 
-    def _hopes(self, dots: Floats, norms: Floats, cosines: Floats) -> Floats:
-        """The best that each row's score can be, comparable with the bar."""
-        error = 2 * self.kernel.error if self.kernel else 0.0
-        if self.metric is Metric.COSINE:
-            return cosines + error
-        size = self.norm * self.scale
-        if self.metric is Metric.DOT:
-            return dots * self.scale + error * size * norms
-        slack = error * np.square(norms + size)
-        return 2 * self.scale * dots - np.square(norms) - size * size + slack
+def _candidates(fast: _Fast, search: Search) -> NDArray[np.int64]:
+    """Rows that may be among the best, and rows that the fast pass cannot judge."""
+    sure = fast.trusted(search)
+    wanted = sure if search.skip is None else sure & ~search.skip
+    least, most = fast.bounds(search)
+    least = least[wanted]
+    bar = -np.inf
+    if len(least) > search.top:
+        bar = np.partition(least, len(least) - search.top)[len(least) - search.top]
+    chosen = (wanted & (most >= bar)) | ~sure
+    if search.skip is not None:
+        chosen &= ~search.skip
+    return np.flatnonzero(chosen)
 
-    def _bar(self) -> float:
-        """What a row must reach to be among the best so far."""
-        if len(self.ranks) < self.top:
-            return -np.inf
-        worst = float(self.ranks[-1])
-        return -(worst * worst) if self.metric is Metric.EUCLIDEAN else worst
 
-    def _rank(
-        self, block: RowBlock, picked: NDArray[np.int64], skip: NDArray[np.bool_] | None
-    ) -> None:
-        """Score rows in float64 and keep the best."""
-        if skip is not None:
-            picked = picked[~skip[picked]]
-        values = numbers(block.values[picked], block.dtype).astype(np.float64)
-        if self.mean is not None:
-            values -= self.mean
-        scores = exact_scores(values, self.query, self.metric)
+class _Best:
+    """The best rows so far, scored in float64."""
+
+    def __init__(self, search: Search) -> None:
+        self.rows = np.zeros(0, np.int64)
+        self.scores = np.zeros(0)
+        self.undefined = 0
+        self._search = search
+
+    def take(self, rows: NDArray[np.int64], read: RowReader) -> None:
+        """Score some rows and keep the best of all."""
+        search = self._search
+        values = select_rows(read, rows.tolist(), 8 * search.query.size).astype(np.float64)
+        if search.mean is not None:
+            values -= search.mean
+        scores = exact_scores(values, search.query, search.metric)
         known = ~np.isnan(scores)
         self.undefined += int((~known).sum())
-        ranks = -scores[known] if self.metric is Metric.EUCLIDEAN else scores[known]
-        rows = np.concatenate([self.rows, picked[known] + block.start])
-        ranks = np.concatenate([self.ranks, ranks])
-        order = np.lexsort((rows, -ranks))[: self.top]
-        self.rows, self.ranks = rows[order], ranks[order]
-
-    def result(self) -> Nearest:
-        """Say what was found."""
-        sign = -1.0 if self.metric is Metric.EUCLIDEAN else 1.0
-        average = self.cosines / self.counted if self.counted else float("nan")
-        return Nearest(self.rows, sign * self.ranks, self.undefined, average)
+        rows = np.concatenate([self.rows, rows[known]])
+        scores = np.concatenate([self.scores, scores[known]])
+        ranks = scores if search.metric is Metric.EUCLIDEAN else -scores
+        order = np.lexsort((rows, ranks))[: search.top]
+        self.rows, self.scores = rows[order], scores[order]

@@ -202,7 +202,7 @@ def _search(  # noqa: PLR0913, PLR0917 - what to search, how, and who hears of i
     skip: NDArray[np.bool_],
     progress: Progress,
 ) -> Nearest:
-    from embcalc.rows.neighbors import Metric, mean_row, nearest
+    from embcalc.rows.neighbors import Metric, Search, mean_row, nearest
 
     rows = _query_rows(model, table, query)
     mean = mean_row(_watched(model, table, "mean", progress)) if wish.center else None
@@ -212,14 +212,8 @@ def _search(  # noqa: PLR0913, PLR0917 - what to search, how, and who hears of i
             "the query is the zero vector, which has no direction",
             "--metric euclidean finds the rows nearest to it",
         )
-    return nearest(
-        _watched(model, table, "rows", progress),
-        target,
-        metric=Metric(wish.metric),
-        top=wish.top,
-        skip=skip,
-        mean=mean,
-    )
+    search = Search(query=target, metric=Metric(wish.metric), top=wish.top, skip=skip, mean=mean)
+    return nearest(_watched(model, table, "rows", progress), partial(model.blocks, table), search)
 
 
 def _query_rows(
