@@ -121,6 +121,15 @@ def test_a_connection_cut_in_a_table_gives_the_same_numbers(
     assert cut.json["tables"] == local.json["tables"]
 
 
+def test_cache_keeps_the_weights(middling: Path, hub: HubServer, run: Command) -> None:
+    assert run("inspect", "org/middling", "--cache").code == 0
+    assert hub.sent_of(".safetensors") == (middling / "model.safetensors").stat().st_size
+    hub.sent.clear()
+    again = run("inspect", "org/middling")
+    assert again.code == 0
+    assert hub.sent_of(".safetensors") == 0
+
+
 COMMANDS = {
     "estimate": (),
     "inspect": (),

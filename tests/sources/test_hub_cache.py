@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from embcalc.errors import SourceError
 from embcalc.sources import locate
 from embcalc.sources.hub import cache
+from embcalc.sources.keeping import KEEP
 from tests.sources.hub_server import HubServer, Repo, hang_up, slow, status
 
 BYTES = bytes(range(256)) * 8192
@@ -42,11 +43,22 @@ def test_a_text_file_is_fetched_once(hub: HubServer, repo: Repo) -> None:
     assert hub.sent_of("config.json") == 17
 
 
-def test_keep_puts_weights_into_the_cache(hub: HubServer, repo: Repo) -> None:
-    file = locate("org/name", keep=True).folder.open("model.safetensors")
+@pytest.fixture
+def keeping() -> Iterator[None]:
+    token = KEEP.set(True)
+    yield
+    KEEP.reset(token)
+
+
+@pytest.mark.usefixtures("keeping")
+def test_weights_can_be_kept(hub: HubServer, repo: Repo, caplog: pytest.LogCaptureFixture) -> None:
+    file = locate("org/name").folder.open("model.safetensors")
     assert file.read(10, 5) == BYTES[10:15]
     assert locate("org/name").folder.open("model.safetensors").local_path == file.local_path
     assert hub.sent_of("model.safetensors") == len(BYTES)
+    assert caplog.messages == []
+    locate(hub.url)
+    assert "only files of the hub can be kept" in caplog.text
 
 
 def test_a_folder_or_a_file_of_a_repository(hub: HubServer, repo: Repo) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from embcalc.checkpoints import open_checkpoint
 from embcalc.errors import SourceError
@@ -20,42 +22,45 @@ pytest.importorskip("s3fs", reason="s3fs is not installed (group s3)")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.fixture
-def bucket(
-    tiny_checkpoint: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[Path]:
+VARIABLES = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    "NO_PROXY": "127.0.0.1",
+}
+
+
+@pytest.fixture(scope="module")
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A model of 10 MB under s3://models/tiny, and its folder on this machine."""
     import s3fs
 
+    folder = tmp_path_factory.mktemp("s3")
+    table = np.random.default_rng(1).normal(size=(5000, 500)).astype(np.float32)
+    save_file({"wte.weight": table}, folder / "model.safetensors")
+    (folder / "config.json").write_text('{"vocab_size": 5000}')
     server = moto.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    variables = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": str(tmp_path / "none"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
-        "NO_PROXY": "127.0.0.1",
-    }
-    for key, value in variables.items():
-        monkeypatch.setenv(key, value)
-    s3fs.S3FileSystem.clear_instance_cache()
-    system = s3fs.S3FileSystem()
-    system.makedirs("models", exist_ok=True)  # the server keeps its state within a process
-    table = np.random.default_rng(1).normal(size=(5000, 500)).astype(np.float32)
-    folder = tiny_checkpoint({"wte.weight": table}, config={"vocab_size": 5000})
-    for path in folder.iterdir():
-        system.put_file(str(path), f"models/tiny/{path.name}")
-    TRAFFIC.reset()
-    yield folder
-    s3fs.S3FileSystem.clear_instance_cache()
+    with pytest.MonkeyPatch.context() as patch:
+        for key, value in VARIABLES.items():
+            patch.setenv(key, value)
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        s3fs.S3FileSystem.clear_instance_cache()
+        system = s3fs.S3FileSystem()
+        system.mkdir("models")
+        for path in folder.iterdir():
+            system.put_file(str(path), f"models/tiny/{path.name}")
+        yield folder
+        s3fs.S3FileSystem.clear_instance_cache()
     server.stop()
 
 
 def test_reads_the_same_rows_as_from_disk(bucket: Path) -> None:
+    TRAFFIC.reset()
     for address in ("s3://models/tiny", "s3://models/tiny/model.safetensors"):
         found = locate(address)
         checkpoint = open_checkpoint(found.folder, found.file)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from embcalc.cli.options import FindingsFormat, OutputOption, TokenizerOption
+from embcalc.cli.options import CacheOption, FindingsFormat, OutputOption, TokenizerOption
 from embcalc.cli.output import deliver
 from embcalc.cli.rule_options import (
     AgainstOption,
@@ -50,6 +50,7 @@ def check(
     output_format: Annotated[
         FindingsFormat, typer.Option("--format", help="Format of the result.")
     ] = FindingsFormat.TEXT,
+    _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
     """Run every rule over models: sizes, tokens, files, tying, rows. The gate before an upload.

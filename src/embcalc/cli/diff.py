@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from embcalc.cli.exit_codes import ExitCode
-from embcalc.cli.options import OutputOption, RowsFormat
+from embcalc.cli.options import CacheOption, OutputOption, RowsFormat
 from embcalc.cli.output import deliver
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def diff(
     output_format: Annotated[
         RowsFormat, typer.Option("--format", help="Format of the result.")
     ] = RowsFormat.TEXT,
+    _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
     """Compare the embedding tables and tokenizers of two checkpoints.

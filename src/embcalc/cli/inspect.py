@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from embcalc.cli.exit_codes import ExitCode
-from embcalc.cli.options import ModelArgument, OutputOption, RowsFormat, TokenizerOption
+from embcalc.cli.options import (
+    CacheOption,
+    ModelArgument,
+    OutputOption,
+    RowsFormat,
+    TokenizerOption,
+)
 from embcalc.cli.output import deliver
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ def inspect(
     output_format: Annotated[
         RowsFormat, typer.Option("--format", help="Format of the result.")
     ] = RowsFormat.TEXT,
+    _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
     """Judge every row of the embedding tables: norms, zero, non-finite, duplicate, untrained rows.

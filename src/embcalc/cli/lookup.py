@@ -4,7 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embcalc.cli.options import ModelArgument, OutputOption, RowsFormat, TokenizerOption
+from embcalc.cli.options import (
+    CacheOption,
+    ModelArgument,
+    OutputOption,
+    RowsFormat,
+    TokenizerOption,
+)
 from embcalc.cli.output import deliver
 
 if TYPE_CHECKING:
@@ -40,6 +46,7 @@ def lookup(
     output_format: Annotated[
         RowsFormat, typer.Option("--format", help="Format of the result.")
     ] = RowsFormat.TEXT,
+    _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
     """Follow text to tokens, to ids, to rows of the embedding table.

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embcalc.cli.options import ModelArgument, OutputOption, RowsFormat, TokenizerOption
+from embcalc.cli.options import (
+    CacheOption,
+    ModelArgument,
+    OutputOption,
+    RowsFormat,
+    TokenizerOption,
+)
 from embcalc.cli.output import deliver
 
 if TYPE_CHECKING:
@@ -69,6 +75,7 @@ def neighbors(
     output_format: Annotated[
         RowsFormat, typer.Option("--format", help="Format of the result.")
     ] = RowsFormat.TEXT,
+    _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
     """Find the rows nearest to a token, or to a sum of tokens.

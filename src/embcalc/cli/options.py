@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +34,24 @@ TokenizerOption = Annotated[
         metavar="PATH",
         help="Tokenizer file or folder. [default: the one beside the model]",
         show_default=False,
+    ),
+]
+
+
+def _keep(wanted: bool) -> None:
+    # Set anew by every command line: several may run in one process.
+    if wanted or "embcalc.sources.keeping" in sys.modules:
+        from embcalc.sources.keeping import KEEP
+
+        KEEP.set(wanted)
+
+
+CacheOption = Annotated[
+    bool,
+    typer.Option(
+        "--cache",
+        callback=_keep,
+        help="Keep weights that are read from the hub, whole files, in the hub's cache.",
     ),
 ]
 

@@ -8,8 +8,10 @@ from urllib.request import url2pathname
 
 from embcalc.core.files import Folder
 from embcalc.errors import SourceError
+from embcalc.sources.keeping import KEEP
 from embcalc.sources.local import LocalFolder
 from embcalc.sources.names import names_a_file
+from embcalc.sources.notes import note
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)")
 
@@ -23,12 +25,8 @@ class Located:
     """The one file that the address names, or None when it names a folder."""
 
 
-def locate(address: str, *, keep: bool = False) -> Located:
+def locate(address: str) -> Located:
     """Resolve an address: an existing path, a web or fsspec address, a repository of the hub.
-
-    Args:
-        address: as the user typed it.
-        keep: download what is read of a hub repository into the hub's cache, weights too.
 
     Raises:
         SourceError: nothing is there, or it cannot be reached.
@@ -40,7 +38,7 @@ def locate(address: str, *, keep: bool = False) -> Located:
         return local
     scheme = _SCHEME.match(address)
     if scheme is not None:
-        return _by_scheme(scheme[1].lower(), address, keep=keep)
+        return _by_scheme(scheme[1].lower(), address)
     if not names_a_file(address):
         from embcalc.sources.hub.address import plain
 
@@ -48,7 +46,7 @@ def locate(address: str, *, keep: bool = False) -> Located:
         if repository is not None:
             from embcalc.sources.hub.open import open_hub
 
-            return Located(*open_hub(repository, address, keep=keep))
+            return Located(*open_hub(repository, address))
     raise SourceError(f"no such file or folder: {address}", hint=_advice(address))
 
 
@@ -71,7 +69,7 @@ def _local(path: Path, address: str) -> Located | None:
     return None
 
 
-def _by_scheme(scheme: str, address: str, *, keep: bool) -> Located:
+def _by_scheme(scheme: str, address: str) -> Located:
     if scheme == "file" and "::" not in address:
         path = url2pathname(urlsplit(address).path)
         local = _local(Path(path), address)
@@ -79,23 +77,30 @@ def _by_scheme(scheme: str, address: str, *, keep: bool) -> Located:
             raise SourceError(f"no such file or folder: {path}", hint="check the path")
         return local
     if scheme in ("hf", "http", "https") and "::" not in address:
-        return _over_http(scheme, address, keep=keep)
+        return _over_http(scheme, address)
     from embcalc.sources.remote import open_remote
 
+    _keeps_nothing(address)
     return Located(*open_remote(address))
 
 
-def _over_http(scheme: str, address: str, *, keep: bool) -> Located:
+def _over_http(scheme: str, address: str) -> Located:
     from embcalc.sources.hub.address import from_uri, from_web
 
     repository = from_uri(address) if scheme == "hf" else from_web(address)
     if repository is None:
         from embcalc.sources.web import open_web
 
+        _keeps_nothing(address)
         return Located(*open_web(address))
     from embcalc.sources.hub.open import open_hub
 
-    return Located(*open_hub(repository, address, keep=keep))
+    return Located(*open_hub(repository, address))
+
+
+def _keeps_nothing(address: str) -> None:
+    if KEEP.get():
+        note(f"only files of the hub can be kept; {address} is read and not stored")
 
 
 def _advice(address: str) -> str:

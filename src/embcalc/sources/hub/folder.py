@@ -9,6 +9,7 @@ from embcalc.errors import SourceError
 from embcalc.sources.http_file import HttpOrigin, Target
 from embcalc.sources.hub.cache import CachedFile, cached_snapshot
 from embcalc.sources.hub.repository import Repository
+from embcalc.sources.keeping import KEEP
 from embcalc.sources.local import LocalFile
 from embcalc.sources.names import TEXTS, WEIGHTS
 from embcalc.sources.ranged import RangedFile
@@ -21,16 +22,13 @@ class HubFolder:
     """A repository, or a folder of it.
 
     A file that the cache holds is read there. A config or tokenizer file is downloaded into the
-    cache; weights are read by byte ranges and never stored, unless `keep` is set.
+    cache; weights are read by byte ranges and not stored, unless `KEEP` says so.
     """
 
-    def __init__(
-        self, repository: Repository, label: str, *, prefix: str = "", keep: bool = False
-    ) -> None:
+    def __init__(self, repository: Repository, label: str, *, prefix: str = "") -> None:
         self.label = label
         self._repository = repository
         self._prefix = prefix
-        self._keep = keep
         self._names = tuple(
             sorted(
                 path.removeprefix(prefix) for path in repository.sizes if path.startswith(prefix)
@@ -52,7 +50,7 @@ class HubFolder:
             return LocalFile(snapshot / path, name)
         size = repository.sizes[path]
         remote = RangedFile(self._origin(path, size), name, size)
-        if self._keep or _is_text(path, size):
+        if KEEP.get() or _is_text(path, size):
             return CachedFile(remote, repository, path)
         return remote
 

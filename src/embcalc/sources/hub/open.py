@@ -39,13 +39,12 @@ class _Info(msgspec.Struct):
     siblings: list[_Sibling] = []
 
 
-def open_hub(address: HubAddress, label: str, *, keep: bool = False) -> tuple[Folder, str | None]:
+def open_hub(address: HubAddress, label: str) -> tuple[Folder, str | None]:
     """Open a repository: its folder, and the one file that the address names, if it does.
 
     Args:
         address: what to open.
         label: the address as the user gave it.
-        keep: download whatever is read into the hub's cache, weights too.
 
     Raises:
         SourceError: it cannot be listed, and nothing of it is cached.
@@ -63,7 +62,7 @@ def open_hub(address: HubAddress, label: str, *, keep: bool = False) -> tuple[Fo
         return _open_cached(address, label)
     if repository.name != address.repo:
         note(f"{address.repo} is now {repository.name}")
-    return _place(repository, address.path, label, keep=keep)
+    return _place(repository, address.path, label)
 
 
 def list_repository(address: HubAddress) -> Repository:
@@ -129,15 +128,13 @@ def _sizes(siblings: Iterable[_Sibling], repo: str) -> dict[str, int | None]:
     return sizes
 
 
-def _place(
-    repository: Repository, path: str, label: str, *, keep: bool
-) -> tuple[Folder, str | None]:
+def _place(repository: Repository, path: str, label: str) -> tuple[Folder, str | None]:
     """The folder that a path of the repository leads to, and the file when it is one."""
     if path in repository.sizes:
         parent, slash, name = path.rpartition("/")
-        return HubFolder(repository, label, prefix=parent + slash, keep=keep), name
+        return HubFolder(repository, label, prefix=parent + slash), name
     prefix = f"{path}/" if path else ""
-    folder = HubFolder(repository, label, prefix=prefix, keep=keep)
+    folder = HubFolder(repository, label, prefix=prefix)
     if path and not folder.names():
         known = ", ".join(list(repository.sizes)[:6])
         raise SourceError(

@@ -1,0 +1,8 @@
+"""Whether what is read of a hub repository stays in the hub's cache."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+KEEP: ContextVar[bool] = ContextVar("keep", default=False)
+"""True downloads whole files, weights too; else weights are read by ranges and not stored."""
