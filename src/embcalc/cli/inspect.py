@@ -1,26 +1,30 @@
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from embcalc.cli.exit_codes import ExitCode
-from embcalc.cli.options import (
-    CacheOption,
-    ModelArgument,
-    OutputOption,
-    RowsFormat,
-    TokenizerOption,
-)
+from embcalc.cli.options import CacheOption, OutputOption, RowsFormat, TokenizerOption
 from embcalc.cli.output import deliver
 
 if TYPE_CHECKING:
     from embcalc.core.reports.inspect import InspectReport
+    from embcalc.core.reports.trend import TrendReport
 
 
 def inspect(
-    model: ModelArgument,
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="A local file or folder, a hub id (org/name[@revision]) or an address;"
+            " several checkpoints of one run give a trend.",
+            show_default=False,
+        ),
+    ],
     tensor: Annotated[
         str | None, typer.Option(help="Stored name of the one table. [default: all tables]")
     ] = None,
@@ -61,6 +65,7 @@ def inspect(
     from embcalc.core.fail_on import fail_kinds, failing
     from embcalc.usecases.inspect import InspectOptions
     from embcalc.usecases.inspect import inspect as run
+    from embcalc.usecases.inspect_trend import inspect_trend
 
     options = InspectOptions(
         tensor=tensor,
@@ -71,12 +76,18 @@ def inspect(
     )
     kinds = fail_kinds(fail_on or "")
     files = InspectFiles(export=export, plot=plot, html=html)
-    files.require()
+    files.require(len(models))
     with progress_bar() as progress:
-        report = run(model, options, progress=progress)
-    files.write(report)
-    deliver(_rendered(report, output_format), output)
-    if failing(report, kinds):
+        if len(models) == 1:
+            report = run(models[0], options, progress=progress)
+            reports, text = [report], partial(_rendered, report)
+            files.write(report)
+        else:
+            trend = inspect_trend(models, options, progress=progress)
+            reports = [point.report for point in trend.points]
+            text = partial(_trend, trend)
+    deliver(text(output_format), output)
+    if any(failing(each, kinds) for each in reports):
         raise typer.Exit(ExitCode.FINDINGS)
 
 
@@ -85,6 +96,21 @@ def _rendered(report: InspectReport, output_format: RowsFormat) -> str:
     from embcalc.render.json import inspect as as_json
     from embcalc.render.markdown import inspect as as_markdown
     from embcalc.render.text import inspect as as_text
+
+    renderers = {
+        RowsFormat.TEXT: as_text.render,
+        RowsFormat.JSON: as_json.render,
+        RowsFormat.CSV: as_csv.render,
+        RowsFormat.MARKDOWN: as_markdown.render,
+    }
+    return renderers[output_format](report)
+
+
+def _trend(report: TrendReport, output_format: RowsFormat) -> str:
+    from embcalc.render.csv import trend as as_csv
+    from embcalc.render.json import trend as as_json
+    from embcalc.render.markdown import trend as as_markdown
+    from embcalc.render.text import trend as as_text
 
     renderers = {
         RowsFormat.TEXT: as_text.render,

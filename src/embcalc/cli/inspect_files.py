@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from embcalc.errors import UsageError
+
 if TYPE_CHECKING:
     from embcalc.core.reports.inspect import InspectReport
 
@@ -18,13 +20,18 @@ class InspectFiles:
     plot: Path | None
     html: Path | None
 
-    def require(self) -> None:
+    def require(self, models: int) -> None:
         """Refuse what cannot be written before a large table is read.
 
         Raises:
-            UsageError: a format is unknown.
+            UsageError: a format is unknown, or there is more than one model.
             MissingExtraError: a package is missing.
         """
+        if models > 1 and any((self.export, self.plot, self.html)):
+            raise UsageError(
+                "--export, --plot and --html take one checkpoint",
+                hint="a trend over several is written by --format csv and --output FILE",
+            )
         if self.export is not None:
             from embcalc.render.export.inspect import require_format
 

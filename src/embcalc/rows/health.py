@@ -20,7 +20,9 @@ _LEAST_DEVIATION = 0.01
 """A robust deviation of log norms is never taken below this: rows scaled to one length differ by
 rounding alone."""
 NEAR_ZERO_RULE = "norm above 0 and at most 1/1000 of the median norm"
-OUTLIER_RULE = "log norm over 8 robust deviations (1.4826 MAD) from the median"
+OUTLIER_RULE = "log norm over 8 robust deviations from the median"
+"""A robust deviation is 1.4826 times the median absolute deviation: σ, for a normal
+distribution."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from embcalc.core.tying import Tying, verdict
 from embcalc.errors import CheckpointError, UsageError
 from embcalc.rows.fingerprints import same_bits
 from embcalc.usecases.inspect_findings import findings
-from embcalc.usecases.inspect_scan import ScannedTable, TableContext, scan_table
+from embcalc.usecases.inspect_scan import TOKEN_ROLES, ScannedTable, TableContext, scan_table
 from embcalc.usecases.inspect_table import selected_rows, table_report
 from embcalc.usecases.inspect_undertrained import find_undertrained
 from embcalc.usecases.opened import Model, open_model
@@ -131,6 +131,8 @@ def _tying(model: Model, scanned: Sequence[ScannedTable]) -> Tying:
 def _selected(
     context: TableContext, tables: Sequence[TableReport], rows: Sequence[int]
 ) -> Iterator[SelectedRow]:
+    roles = {role.value for role in TOKEN_ROLES}
+    tables = [table for table in tables if table.role in roles] or tables[:1]
     largest = max((table.rows for table in tables), default=0)
     for row in rows:
         if not 0 <= row < largest:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from embcalc.core.findings import Severity
 from embcalc.core.reports.inspect import LISTED, RowFinding, TableReport
 from embcalc.core.tying import Tying
+from embcalc.rows.health import NEAR_ZERO_RULE, OUTLIER_RULE
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _HUGE = 1e6
@@ -104,7 +105,7 @@ def _near_zero(table: TableReport) -> Iterator[RowFinding]:
         yield RowFinding(
             name="near-zero",
             severity=Severity.WARNING,
-            message=f"{_rows(table.near_zero.count)} near zero (norm at most 1/1000 of the median)",
+            message=f"{_rows(table.near_zero.count)} near zero ({NEAR_ZERO_RULE})",
             hint="training never reached them; their tokens act like padding",
             tensor=table.tensor,
             rows=table.near_zero.rows,
@@ -207,7 +208,7 @@ def _outlier(table: TableReport) -> Iterator[RowFinding]:
             name="outlier",
             severity=Severity.NOTE,
             message=f"{_rows(table.outliers.count)} with a norm far from all others"
-            " (log norm over 8 robust deviations from the median)",
+            f" ({OUTLIER_RULE})",
             tensor=table.tensor,
             rows=table.outliers.rows,
         )

@@ -71,7 +71,7 @@ function frame(canvas, xlow, xhigh, ylow, yhigh, xname, yname) {
   const { pen, width, height } = surface(canvas);
   const x = scale(xlow, xhigh, MARGIN.left, width - MARGIN.right);
   const y = scale(ylow, yhigh, height - MARGIN.bottom, MARGIN.top);
-  axes(pen, width, height, x, y, steps(xlow, xhigh, Math.max(2, width / 90)), steps(ylow, yhigh, 5), xname, yname);
+  axes(pen, width, height, x, y, steps(xlow, xhigh, Math.max(2, width / 110)), steps(ylow, yhigh, 5), xname, yname);
   return { pen, x, y, width, height };
 }
 function dashed(pen, x1, y1, x2, y2) {

@@ -17,6 +17,8 @@ from embcalc.render.layout import clip, safe
 
 _FORMATS = (".png", ".svg")
 _MOST_TABLES = 6
+_LEAST_ROWS = 16
+"""A table of fewer rows is drawn only where there is no larger one."""
 _LABELS = 12
 _BLUE, _RED, _ORANGE, _GREY = "#3b6fb6", "#c0392b", "#d98218", "#777777"
 
@@ -44,7 +46,8 @@ def draw(report: InspectReport, path: Path) -> None:
     """
     require_picture(path)
     figure_class = _matplotlib()
-    tables = [table for table in report.tables if table.norms is not None][:_MOST_TABLES]
+    drawable = [table for table in report.tables if table.norms is not None]
+    tables = ([t for t in drawable if t.rows >= _LEAST_ROWS] or drawable)[:_MOST_TABLES]
     if not tables:
         raise UsageError("there is nothing to plot: no row has a finite norm")
     # The Figure alone, without pyplot: no window system, no global state.
@@ -103,17 +106,23 @@ def _fine(edges: Any) -> Any:  # noqa: ANN401 - numpy arrays
 def _by_id(axes: Any, table: TableReport) -> None:  # noqa: ANN401
     data = table.data
     finite = np.flatnonzero(np.isfinite(data.norms))
-    axes.plot(finite, data.norms[finite], ".", markersize=1.5, color=_BLUE, rasterized=True)
+    size = 1.5 if len(finite) > 2000 else 4
+    axes.plot(finite, data.norms[finite], ".", markersize=size, color=_BLUE, rasterized=True)
     special = finite[data.special[finite]]
-    axes.plot(special, data.norms[special], "o", markersize=4, color=_ORANGE, label="special")
     ill = np.flatnonzero(data.flags["zero"] | data.flags["near-zero"])
-    axes.plot(ill, data.norms[ill], "x", markersize=5, color=_RED, label="zero or near zero")
+    for rows, mark, colour, name in (
+        (special, "o", _ORANGE, "special"),
+        (ill, "x", _RED, "zero or near zero"),
+    ):
+        if len(rows):
+            axes.plot(rows, data.norms[rows], mark, markersize=5, color=colour, label=name)
     for row in _labelled(table):
         token = data.tokens[row] if data.tokens else None
         axes.annotate(
             f"{row} {clip(safe(token), 16)}" if token else f"{row}",
             (row, data.norms[row]), fontsize=7, color=_GREY, xytext=(3, 3),
             textcoords="offset points", parse_math=False,
+            bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
     axes.set_xlabel("row (token id)")
     axes.set_ylabel("row norm")

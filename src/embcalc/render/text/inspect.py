@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from embcalc.core.display import quoted
-from embcalc.core.findings import Severity
-from embcalc.core.reports.inspect import InspectReport, RowFinding, RowNorm, TableReport
+from embcalc.core.reports.inspect import (
+    Candidate,
+    InspectReport,
+    RowFinding,
+    RowNorm,
+    TableReport,
+    Undertrained,
+)
 from embcalc.render.inspect_verdict import count, verdict
 from embcalc.render.layout import WIDTH, clip, decimal_size, safe, table
 from embcalc.render.numbers import number
 from embcalc.render.text.histogram import bars
 
-_SIGNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _BARS_FROM = 64
 """Rows from which a histogram says more than the rows themselves."""
 _TOKEN_WIDTH = 20
+_ROWS_NAMED = 12
 
 
 def render(report: InspectReport) -> str:
     """Lay out a report in 80 columns."""
-    lines = [*_head(report), *_findings(report)]
+    lines = [*_head(report)]
+    for finding in report.findings:
+        lines += ["", *_finding(report, finding)]
     for each in report.tables:
         lines += ["", *_table(each)]
     lines += [*_selected(report), *_skipped(report)]
@@ -39,36 +48,61 @@ def _head(report: InspectReport) -> Iterator[str]:
     )
     yield from _wrapped(f"head: {report.tying.verdict} ({safe(report.tying.reason)})", "  ")
     if report.tokenizer:
-        yield f"  tokens from {clip(safe(report.tokenizer), 60)}"
+        yield f"  tokens: {clip(safe(report.tokenizer), 60)}"
     else:
-        yield "  no tokenizer beside it: rows have no tokens (--tokenizer names one)"
-
-
-def _findings(report: InspectReport) -> Iterator[str]:
-    for finding in report.findings:
-        yield ""
-        yield from _finding(report, finding)
+        yield "  tokens: no tokenizer found; --tokenizer names one"
 
 
 def _finding(report: InspectReport, finding: RowFinding) -> Iterator[str]:
-    where = f" in {safe(finding.tensor)}" if finding.tensor and len(report.tables) > 1 else ""
-    yield from _wrapped(f"{_SIGNS[finding.severity]}: {safe(finding.message)}{where}", "", "  ")
+    lead = f"{finding.severity}: "
+    where = _where(report, finding.tensor)
+    yield from _wrapped(f"{lead}{where}{safe(finding.message)}", "", "  ")
     if finding.rows:
         yield from _row_list(report, finding)
     if finding.hint:
         yield from _wrapped(f"hint: {safe(finding.hint)}", "  ")
 
 
-def _row_list(report: InspectReport, finding: RowFinding) -> Iterator[str]:
+def _where(report: InspectReport, tensor: str | None) -> str:
+    """The table that a finding is about: its role where that is enough to know it."""
+    if tensor is None or len(report.tables) < 2:
+        return ""
+    roles = {each.tensor: each.role for each in report.tables}
+    role = roles.get(tensor)
+    if role is None or Counter(roles.values())[role] > 1:
+        return f"{safe(tensor)}: "
+    return f"{role.replace('_', ' ')} table: "
+
+
+def _row_list(report: InspectReport, finding: RowFinding) -> list[str]:
     tokens = next((t.data.tokens for t in report.tables if t.tensor == finding.tensor), None)
-    shown = []
-    for row in finding.rows[:12]:
-        token = tokens[row] if tokens and row < len(tokens) else None
-        shown.append(
-            f"{row} {clip(quoted(token), _TOKEN_WIDTH)}" if token is not None else f"{row}"
-        )
-    more = ", …" if len(finding.rows) > len(shown) else ""
-    yield from _wrapped("rows " + ", ".join(shown) + more, "  ")
+    shown = [_named(row, tokens) for row in finding.rows[:_ROWS_NAMED]]
+    if len(finding.rows) > len(shown):
+        shown.append("…")
+    return _flowed("rows ", shown)
+
+
+def _named(row: int, tokens: Sequence[str | None] | None) -> str:
+    token = tokens[row] if tokens and row < len(tokens) else None
+    return f"{row}" if token is None else f"{row} {_token(token)}"
+
+
+def _token(token: str, width: int = _TOKEN_WIDTH) -> str:
+    """A token between quotes that stay, whatever has to go between them."""
+    return f'"{clip(quoted(token)[1:-1], width - 2)}"'
+
+
+def _flowed(lead: str, items: list[str]) -> list[str]:
+    """Fill lines with items that are never broken."""
+    from embcalc.render.layout import cell_width
+
+    lines = ["  " + lead]
+    for index, item in enumerate(items):
+        piece = item + (", " if index + 1 < len(items) else "")
+        if cell_width(lines[-1]) + cell_width(piece.rstrip()) > WIDTH:
+            lines.append("  " + " " * len(lead))
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]
 
 
 def _wrapped(text: str, indent: str, following: str | None = None) -> list[str]:
@@ -93,6 +127,8 @@ def _table(report: TableReport) -> Iterator[str]:
         yield ""
         yield from bars(report.histogram, report.fresh_norm)
     yield from _extremes(report)
+    if report.undertrained is not None:
+        yield from _undertrained(report.undertrained)
 
 
 def _norms(report: TableReport) -> Iterator[str]:
@@ -103,12 +139,10 @@ def _norms(report: TableReport) -> Iterator[str]:
     names = ["min", *(f"{percent}%" for percent in norms.percentiles), "max"]
     values = [norms.min, *norms.percentiles.values(), norms.max]
     yield ""
-    yield "  row norms"
-    yield from table(
-        [names, [number(value) for value in values]], "r" * len(names), indent=2, gap=1
-    )
-    yield f"  mean {number(norms.mean)}, standard deviation {number(norms.std)}; untrained rows of"
-    yield f"  N(0, {report.fresh_sigma:g}²) would lie at {number(report.fresh_norm)}"
+    yield "  norms of the rows"
+    yield from table([names, [number(value) for value in values]], "r" * len(names), gap=1)
+    yield f"  mean {number(norms.mean)}, standard deviation {number(norms.std)}"
+    yield f"  untrained rows of N(0, {report.fresh_sigma:g}²) lie at {number(report.fresh_norm)}"
     if report.element_mean is not None and report.element_std is not None:
         yield (
             f"  elements: mean {number(report.element_mean)}, standard deviation "
@@ -120,26 +154,47 @@ def _extremes(report: TableReport) -> Iterator[str]:
     if not report.smallest:
         return
     yield ""
-    rows = [["smallest", "", "", "largest", "", ""]]
+    rows = [["smallest", "row", "", "largest", "row", ""]]
     for low, high in zip(report.smallest, report.largest, strict=True):
         rows.append([*_cells(low), *_cells(high)])
     yield from table(rows, "rrlrrl")
 
 
 def _cells(row: RowNorm) -> list[str]:
-    token = "" if row.token is None else clip(quoted(row.token), _TOKEN_WIDTH)
-    return [number(row.norm), f"{row.row}", token]
+    return [number(row.norm), f"{row.row}", "" if row.token is None else _token(row.token)]
+
+
+def _undertrained(found: Undertrained) -> Iterator[str]:
+    what = "cosine distance to the references" if found.indicator == "cosine" else "norm"
+    yield ""
+    yield from _wrapped(
+        f"under-trained rows by {what}: confidence {found.confidence}, "
+        f"{found.reference_count:,} reference rows",
+        "  ",
+    )
+    for sign in found.signs:
+        yield clip(f"    {safe(sign)}", WIDTH)
+    yield from _wrapped(safe(found.reason), "    ", "    ")
+    if found.candidates or found.apart:
+        yield from table(
+            [["score", "row", "", "kind"], *map(_candidate, (*found.candidates, *found.apart))],
+            "rrll",
+        )
+
+
+def _candidate(candidate: Candidate) -> list[str]:
+    token = "" if candidate.token is None else _token(candidate.token, 32)
+    return [number(candidate.score), f"{candidate.row}", token, candidate.category]
 
 
 def _selected(report: InspectReport) -> Iterator[str]:
     for row in report.selected:
-        token = "" if row.token is None else f" {clip(quoted(row.token), 40)}"
+        token = "" if row.token is None else f" {_token(row.token, 40)}"
         flags = f" [{', '.join(row.flags)}]" if row.flags else ""
         yield ""
-        yield clip(
-            f"{safe(row.tensor)} row {row.row}{token}: norm {number(row.norm)}{flags}", WIDTH
-        )
-        yield from _wrapped(" ".join(f"{value:.4g}" for value in row.values) + " …", "  ", "  ")
+        yield clip(f"row {row.row}{token}: norm {number(row.norm)}{flags}", WIDTH)
+        yield clip(f"  {safe(row.tensor)}", WIDTH)
+        yield from _wrapped(" ".join(f"{value:.4g}" for value in row.values), "  ", "  ")
 
 
 def _skipped(report: InspectReport) -> Iterator[str]:
