@@ -10,7 +10,16 @@ from collections.abc import Iterable, Sequence
 
 from embcalc.core.safe_text import safe
 
-__all__ = ["WIDTH", "binary_size", "cell_width", "clip", "decimal_size", "safe", "table"]
+__all__ = [
+    "WIDTH",
+    "binary_size",
+    "cell_width",
+    "clip",
+    "clip_middle",
+    "decimal_size",
+    "safe",
+    "table",
+]
 
 WIDTH = 80
 
@@ -34,6 +43,18 @@ def clip(text: str, width: int) -> str:
             break
         kept += char
     return kept + "…"
+
+
+def clip_middle(text: str, width: int) -> str:
+    """Cut `text` to at most `width` terminal columns; its end stays, for there numbers stand."""
+    if cell_width(text) <= width:
+        return text
+    tail = ""
+    for char in reversed(text):
+        if cell_width(char + tail) > (width - 1) // 3:
+            break
+        tail = char + tail
+    return clip(text, width - cell_width(tail)) + tail
 
 
 def table(rows: Iterable[Sequence[str]], align: str, indent: int = 2, gap: int = 2) -> list[str]:

@@ -93,9 +93,11 @@ def to_float64(values: NDArray[Any], dtype: DType) -> Floats:
     Raises:
         ValueError: there is no decoder for the dtype.
     """
-    if dtype.name in ("F64", "I32", "U32", "I64", "U64"):
-        return values.astype(np.float64)
-    return to_float32(values, dtype).astype(np.float64)
+    # A signalling NaN is data here, and no reason for a warning.
+    with np.errstate(invalid="ignore"):
+        if dtype.name in ("F64", "I32", "U32", "I64", "U64"):
+            return values.astype(np.float64)
+        return to_float32(values, dtype).astype(np.float64)
 
 
 def row_lengths(numbers: Floats) -> Floats:

@@ -68,7 +68,8 @@ class SignatureMaker:
 
     def add(self, here: slice, values: NDArray[Any]) -> None:
         """Project carried rows."""
-        self._projections[here] = self._dots(np.ascontiguousarray(values[:, self._columns]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._projections[here] = self._dots(np.ascontiguousarray(values[:, self._columns]))
 
     def finish(self, norms: Floats) -> Signatures:
         """Signatures, once all norms are known."""

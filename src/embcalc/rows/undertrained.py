@@ -20,6 +20,8 @@ MIN_REFERENCES = 8
 """Fewer references give no direction worth trusting."""
 LOWEST_SHARE = 0.02
 """Part of the ordinary tokens that are candidates."""
+_MOST_SUSPECTS = 0.25
+"""An indicator that suspects more of the ordinary tokens than this tells nothing."""
 _MOST_REFERENCES = 1024
 """References that the direction is taken from, evenly spread over all of them."""
 
@@ -64,11 +66,17 @@ def separation(low: Floats, high: Floats) -> float:
     return float((above + equal / 2).sum() / (len(low) * len(high)))
 
 
-def confidence(auc: float, references: int) -> str:
-    """How far the indicator can be trusted: by how well it tells the references from the rest."""
-    if auc >= 0.99 and references >= 3 * MIN_REFERENCES:
+def confidence(ranking: Ranking, references: int) -> str:
+    """How far the indicator can be trusted: by how well it tells the references from the rest.
+
+    Measured against the upper half of the ordinary tokens: dead tokens among the lower half are
+    what is looked for, and no fault of the indicator.
+    """
+    if ranking.suspects > _MOST_SUSPECTS * len(ranking.ordinary):
+        return "low"
+    if ranking.auc >= 0.99 and references >= 3 * MIN_REFERENCES:
         return "high"
-    return "medium" if auc >= 0.9 else "low"
+    return "medium" if ranking.auc >= 0.95 and references >= MIN_REFERENCES else "low"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,7 @@ class Ranking:
     suspects: int
     """Ordinary rows at or below the 95th percentile of the references' scores."""
     auc: float
+    """Of the references against the upper half of the ordinary rows."""
 
     @property
     def lowest(self) -> NDArray[np.int64]:
@@ -103,7 +112,8 @@ def rank(scores: Floats, ordinary: NDArray[np.bool_], references: NDArray[np.int
     ordered = rows[np.argsort(scores[rows], kind="stable")]
     known = scores[references]
     known = known[np.isfinite(known)]
-    ranking = Ranking(scores, ordered, None, 0, separation(known, scores[ordered]))
+    upper = scores[ordered[len(ordered) // 2 :]]
+    ranking = Ranking(scores, ordered, None, 0, separation(known, upper))
     lowest = ranking.lowest
     limit = float(np.percentile(known, 95)) if len(known) else -np.inf
     return Ranking(

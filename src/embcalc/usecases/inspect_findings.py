@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from embcalc.core.display import quoted
 from embcalc.core.findings import Severity
 from embcalc.core.reports.inspect import LISTED, RowFinding, TableReport
 from embcalc.core.tying import Tying
 from embcalc.rows.health import NEAR_ZERO_RULE, OUTLIER_RULE
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
+_BY_DIRECTION = ("near-duplicate", "cluster", "near-zero", "outlier", "undertrained")
 _HUGE = 1e6
 """No trained table holds numbers of this size."""
 _SWAPPED = 30.0
@@ -20,11 +22,19 @@ Check = Callable[[TableReport], Iterator[RowFinding]]
 
 def findings(tables: Sequence[TableReport], tying: Tying) -> tuple[RowFinding, ...]:
     """All findings: special tokens first, then by severity."""
-    found = [finding for table in tables for check in CHECKS for finding in check(table)]
+    found = [finding for table in tables for finding in _about(table)]
     found += [*_about_tying(tying), *_about_scale(tables)]
     return tuple(
         sorted(found, key=lambda item: (_ORDER.index(item.severity), item.name != "special-token"))
     )
+
+
+def _about(table: TableReport) -> list[RowFinding]:
+    found = [finding for check in CHECKS for finding in check(table)]
+    if any(finding.name == "magnitude" for finding in found):
+        # Rows that a few huge numbers dominate are near each other, and far from the others.
+        found = [finding for finding in found if finding.name not in _BY_DIRECTION]
+    return found
 
 
 def _about_tying(tying: Tying) -> Iterator[RowFinding]:
@@ -155,10 +165,14 @@ def _cluster(table: TableReport) -> Iterator[RowFinding]:
         share = cluster.count / table.rows
         yield RowFinding(
             name="cluster",
-            severity=Severity.WARNING,
-            message=f"{_rows(cluster.count)} ({share:.1%}) point the same way (cosine above 0.9),"
-            f" nearest to row {cluster.nearest}",
-            hint="collapsed rows say the same to the model: too little text had these tokens",
+            severity=Severity.WARNING if cluster.used else Severity.NOTE,
+            message=f"{_rows(cluster.count)} ({share:.1%}) point the same way (cosine above 0.9"
+            f" to their middle); nearest to it is row {cluster.nearest}"
+            + (f" {quoted(cluster.token)}" if cluster.token else "")
+            + ("" if cluster.used else ": all of them padding or reserved"),
+            hint="collapsed rows say the same to the model: too little text had these tokens"
+            if cluster.used
+            else None,
             tensor=table.tensor,
             rows=cluster.rows,
         )
@@ -241,7 +255,7 @@ def _magnitude(table: TableReport) -> Iterator[RowFinding]:
     if table.element_absmax >= _HUGE:
         yield RowFinding(
             name="magnitude",
-            severity=Severity.WARNING,
+            severity=Severity.ERROR,
             message=f"numbers up to {table.element_absmax:.2e}: no training gives such",
             hint="are they big-endian, or packed quantised bytes that are read as floats?",
             tensor=table.tensor,
@@ -283,6 +297,7 @@ def _rows(count: int) -> str:
 
 CHECKS: tuple[Check, ...] = (
     _special_token,
+    _magnitude,
     _nonfinite,
     _zero,
     _near_zero,
@@ -290,7 +305,6 @@ CHECKS: tuple[Check, ...] = (
     _duplicate,
     _near_duplicate,
     _cluster,
-    _magnitude,
     _fresh,
     _columns,
     _undertrained,

@@ -77,8 +77,10 @@ def table_report(
 
 
 def _clusters(scanned: ScannedTable) -> Iterator[Cluster]:
+    unused = scanned.references.rows if scanned.references else ()
     for cluster in scanned.clusters:
         yield Cluster(
+            used=int((~np.isin(cluster.rows, unused)).sum()),
             count=len(cluster.rows),
             cosine=cluster.cosine,
             rows=tuple(map(int, cluster.rows[:LISTED])),

@@ -44,7 +44,7 @@ def find_undertrained(
     return Undertrained(
         indicator="cosine" if by_cosine else "norm",
         reason=_reason(scanned.references, tied=tied, by_cosine=by_cosine),
-        confidence=confidence(ranking.auc, len(references)),
+        confidence=confidence(ranking, len(references)),
         reference_count=len(references),
         signs=scanned.references.signs(),
         candidates=_candidates(scanned, ranking, second, reach, context.top),

@@ -88,8 +88,11 @@ class Cluster:
 
     count: int
     cosine: float
-    """Lower bound of the cosine to the centre."""
+    """Median cosine to the centre."""
     rows: tuple[int, ...]
+    """At most `LISTED`."""
+    used: int
+    """Rows that are neither padding nor reserved: tokens that text can have."""
     nearest: int
     """The row nearest to the centre."""
     token: str | None

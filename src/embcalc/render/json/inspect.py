@@ -126,6 +126,7 @@ def _cluster(cluster: Cluster) -> dict[str, Any]:
     return {
         "count": cluster.count,
         "cosine": cluster.cosine,
+        "used": cluster.used,
         "rows": list(cluster.rows),
         "nearest": {"row": cluster.nearest, "token": cluster.token},
     }

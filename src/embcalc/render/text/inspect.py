@@ -6,7 +6,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from embcalc.core.display import quoted
 from embcalc.core.reports.inspect import (
     Candidate,
     InspectReport,
@@ -16,7 +15,7 @@ from embcalc.core.reports.inspect import (
     Undertrained,
 )
 from embcalc.render.inspect_verdict import count, verdict
-from embcalc.render.layout import WIDTH, clip, decimal_size, safe, table
+from embcalc.render.layout import WIDTH, cell_width, clip, clip_middle, decimal_size, safe, table
 from embcalc.render.numbers import number
 from embcalc.render.text.histogram import bars
 
@@ -89,13 +88,11 @@ def _named(row: int, tokens: Sequence[str | None] | None) -> str:
 
 def _token(token: str, width: int = _TOKEN_WIDTH) -> str:
     """A token between quotes that stay, whatever has to go between them."""
-    return f'"{clip(quoted(token)[1:-1], width - 2)}"'
+    return f'"{clip_middle(safe(token), width - 2)}"'
 
 
 def _flowed(lead: str, items: list[str]) -> list[str]:
     """Fill lines with items that are never broken."""
-    from embcalc.render.layout import cell_width
-
     lines = ["  " + lead]
     for index, item in enumerate(items):
         piece = item + (", " if index + 1 < len(items) else "")
@@ -140,7 +137,10 @@ def _norms(report: TableReport) -> Iterator[str]:
     values = [norms.min, *norms.percentiles.values(), norms.max]
     yield ""
     yield "  norms of the rows"
-    yield from table([names, [number(value) for value in values]], "r" * len(names), gap=1)
+    lines = table([names, [number(value) for value in values]], "r" * len(names), gap=1)
+    if max(map(len, lines)) > WIDTH:
+        lines = table([names, [f"{value:.2g}" for value in values]], "r" * len(names), gap=1)
+    yield from lines
     yield f"  mean {number(norms.mean)}, standard deviation {number(norms.std)}"
     yield f"  untrained rows of N(0, {report.fresh_sigma:g}²) lie at {number(report.fresh_norm)}"
     if report.element_mean is not None and report.element_std is not None:
@@ -175,7 +175,12 @@ def _undertrained(found: Undertrained) -> Iterator[str]:
     for sign in found.signs:
         yield clip(f"    {safe(sign)}", WIDTH)
     yield from _wrapped(safe(found.reason), "    ", "    ")
-    if found.candidates or found.apart:
+    if found.distances:
+        shares = (f"{percent}% {number(value)}" for percent, value in found.distances.items())
+        yield from _wrapped("ordinary tokens: " + ", ".join(shares), "    ", "      ")
+    if found.confidence == "low":
+        yield "    the ranking says little and is left to --format json"
+    elif found.candidates or found.apart:
         yield from table(
             [["score", "row", "", "kind"], *map(_candidate, (*found.candidates, *found.apart))],
             "rrll",

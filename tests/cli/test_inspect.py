@@ -1,0 +1,197 @@
+"""The command as users run it: golden outputs of every illness of rows, and its options."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from embcalc.render.layout import cell_width
+from tests.conftest import Run
+from tests.golden.compare import check
+from tests.row_cases import CASES, TOKEN, healthy, nan_rows, trained, write
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden(
+    case: str, run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    CASES[case](Path(case))
+    result = run("inspect", case, "--top", "3")
+    assert all(cell_width(line) <= 80 for line in result.out.splitlines())
+    check(f"inspect/{case}", f"embcalc inspect {case} --top 3", result)
+
+
+FINDINGS: dict[str, dict[str, int | None]] = {
+    "healthy": {},
+    "zeros-and-near-zeros": {"zero": 73, "near-zero": 6},
+    "dead-chat-tokens": {"special-token": 2, "near-zero": 20, "uninitialised": 2, "reserved": 18},
+    "reserved-rows": {"reserved": 40},
+    "dead-tokens": {"undertrained": None, "reserved": 40, "cluster": 100},
+    "padding-rows": {"padding": 29},
+    "added-inside-padding": {"padding": 27, "uninitialised": 2},
+    "added-fresh": {"special-token": 4, "uninitialised": 4},
+    "nan-rows": {"nonfinite": 3},
+    "mean-initialised": {"duplicate": 4, "special-token": 4, "uninitialised": 4},
+    "moved-padding-row": {"padding-row": 1},
+    "still-padding-row": {"zero": 1},
+    "zeroed-table": {"zero": 300},
+    "collapsed-on-unk": {"cluster": 31},
+    "swapped-head": {"scale": 0},
+    "tied-but-apart": {"tying": 0},
+    "stored-twice": {},
+    "byte-swapped": {"magnitude": 0, "nonfinite": None},
+    "untrained-table": {"fresh": 0},
+    "dead-dimensions": {"dead-dimension": 0, "outlier-dimension": 0},
+    "hostile-tokens": {"zero": 8},
+}
+"""What is found in each case, with how many rows; None where only the finding matters."""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_found(case: str, run: Callable[..., Run], tmp_path: Path) -> None:
+    folder = CASES[case](tmp_path / case)
+    found = run("inspect", folder, "--format", "json").json["findings"]
+    expected = FINDINGS[case]
+    relevant = [finding for finding in found if finding["name"] != "outlier"]
+    assert {finding["name"] for finding in relevant} == set(expected)
+    for finding in relevant:
+        rows = expected[finding["name"]]
+        assert rows is None or len(finding["rows"]) == rows, finding
+
+
+@pytest.mark.parametrize(
+    ("kinds", "code"),
+    [
+        ("nonfinite", 1),
+        ("zero,duplicate", 0),
+        ("zero nonfinite", 1),
+        ("error", 1),
+        ("warning", 1),
+        ("note", 0),
+        ("any", 1),
+        ("near_zero", 0),
+    ],
+)
+def test_fail_on(run: Callable[..., Run], tmp_path: Path, kinds: str, code: int) -> None:
+    folder = nan_rows(tmp_path / "model")
+    result = run("inspect", folder, "--fail-on", kinds)
+    assert result.code == code
+    assert result.out.startswith(str(folder))
+
+
+def test_fail_on_zero_counts_the_padding_row_too(run: Callable[..., Run], demo_model: Path) -> None:
+    assert run("inspect", demo_model, "--fail-on", "zero").code == 1
+    assert run("inspect", demo_model, "--fail-on", "duplicate,nonfinite").code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--fail-on", "zeroes"], "zeroes"),
+        (["--rows", "0,300"], "300"),
+        (["--rows", "5-2"], "5-2"),
+        (["--rows", "a"], "'a'"),
+        (["--rows", ""], "no row"),
+        (["--rows", "0-99999999"], "names over"),
+        (["--bins", "0"], "--bins"),
+        (["--top", "-1"], "--top"),
+        (["--tensor", "nothing"], "nothing"),
+        (["--export", "rows.xlsx"], "rows.xlsx"),
+        (["--plot", "rows.pdf"], "rows.pdf"),
+        (["--export", "/nowhere/at/all.csv"], "/nowhere/at/all.csv"),
+        (["--html", "/nowhere/at/all.html"], "/nowhere/at/all.html"),
+        (["--tokenizer", "/nowhere"], "/nowhere"),
+    ],
+)
+def test_wrong_options_are_two_lines(
+    run: Callable[..., Run], tmp_path: Path, options: list[str], words: str
+) -> None:
+    result = run("inspect", healthy(tmp_path / "model"), *options)
+    assert result.code == 2
+    assert result.out == ""
+    lines = result.err.splitlines()
+    assert lines[0].startswith("error: ")
+    assert words in lines[0]
+    assert len(lines) <= 2
+
+
+def test_rows_and_top_and_bins(run: Callable[..., Run], tmp_path: Path) -> None:
+    table = trained(300)
+    folder = write(tmp_path / "model", {TOKEN: table})
+    document = run(
+        "inspect", folder, "--rows", "7,0,298-299", "--top", "2", "--bins", "7", "--format", "json"
+    ).json
+    selected = document["selected_rows"]
+    assert [row["row"] for row in selected] == [7, 0, 298, 299]
+    assert selected[0]["values"] == [float(value) for value in table[7, :8]]
+    (report,) = document["tables"]
+    assert len(report["histogram"]["counts"]) == 7
+    assert sum(report["histogram"]["counts"]) == 300
+    assert len(report["smallest"]) == len(report["largest"]) == 2
+    norms = np.linalg.norm(table.astype(np.float64), axis=1)
+    assert [row["row"] for row in report["smallest"]] == np.argsort(norms)[:2].tolist()
+
+
+def test_top_zero_lists_nothing(run: Callable[..., Run], tmp_path: Path) -> None:
+    document = run("inspect", healthy(tmp_path / "m"), "--top", "0", "--format", "json").json
+    assert document["tables"][0]["smallest"] == []
+
+
+def test_one_named_table(run: Callable[..., Run], tmp_path: Path) -> None:
+    folder = CASES["swapped-head"](tmp_path / "m")
+    document = run("inspect", folder, "--tensor", "lm_head.weight", "--format", "json").json
+    assert document["coverage"]["checked"] == ["lm_head.weight"]
+
+
+def test_tokenizer_from_elsewhere(run: Callable[..., Run], tmp_path: Path) -> None:
+    folder = healthy(tmp_path / "words")
+    bare = write(tmp_path / "bare", {TOKEN: trained(300)})
+    assert "no tokenizer found" in run("inspect", bare).out
+    document = run("inspect", bare, "--tokenizer", folder, "--format", "json").json
+    assert document["tables"][0]["smallest"][0]["token"].startswith("word")
+    assert document["tokenizer"] == "tokenizer.json"
+
+
+def test_several_checkpoints_are_a_trend(run: Callable[..., Run], tmp_path: Path) -> None:
+    for step, size in ((1500, 0.9), (100, 0.3), (500, 0.6)):
+        table = trained(300, size=size)
+        table[:2] = 0 if step == 1500 else table[:2]
+        write(tmp_path / f"ckpt-{step}", {TOKEN: table})
+    folders = sorted(tmp_path.iterdir())
+    document = run("inspect", *folders, "--format", "json").json
+    assert document["schema"] == "embcalc/inspect-trend/v1"
+    points = document["checkpoints"]
+    assert [point["step"] for point in points] == [100, 500, 1500]
+    medians = [p["report"]["tables"][0]["norms"]["percentiles"]["50"] for p in points]
+    assert medians == sorted(medians)
+    assert run("inspect", *folders, "--fail-on", "zero").code == 1
+    lines = run("inspect", *folders, "--format", "csv").out.splitlines()
+    assert lines[0].startswith("tensor,step,path,rows,min")
+    assert len(lines) == 4
+    assert "| 1,500 |" in run("inspect", *folders, "--format", "markdown").out
+    result = run("inspect", *folders, "--export", tmp_path / "rows.csv")
+    assert (result.code, (tmp_path / "rows.csv").exists()) == (2, False)
+
+
+def test_a_trend_in_text(
+    run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for step in (100, 500):
+        write(Path(f"run/checkpoint-{step}"), {TOKEN: trained(300, size=step / 500)})
+    write(Path("run/last"), {TOKEN: np.full((300, 64), np.nan, np.float32)})
+    result = run("inspect", "run/checkpoint-500", "run/checkpoint-100", "run/last")
+    check("inspect/trend", "embcalc inspect run/*", result)
+
+
+def test_output_goes_to_a_file(run: Callable[..., Run], tmp_path: Path) -> None:
+    target = tmp_path / "report.json"
+    folder = healthy(tmp_path / "m")
+    result = run("inspect", folder, "--format", "json", "--output", target)
+    assert (result.code, result.out, result.err) == (0, "", "")
+    assert json.loads(target.read_text("utf-8"))["schema"] == "embcalc/inspect/v1"
