@@ -96,6 +96,20 @@ def test_rows_beyond_the_range_of_the_kernels(size: float) -> None:
         assert found.rows.tolist() == brute(exact, query, Metric.COSINE, set())[0]
 
 
+@pytest.mark.parametrize("size", [0, 1e-30, 1e25])
+def test_rows_whose_first_columns_tell_nothing(size: float) -> None:
+    """The size of a row shows in its first columns, mostly."""
+    rng = np.random.default_rng(2)
+    exact = rng.normal(0, 1, (400, 300))
+    exact[::3, :200] *= 0.0
+    exact[::2, 280:] *= size
+    table = exact.astype(ml_dtypes.bfloat16)
+    exact = table.astype(np.float64)
+    for query in (exact[3], exact[4]):
+        found = find(table, "BF16", query)
+        assert found.rows.tolist() == brute(exact, query, Metric.COSINE, set())[0]
+
+
 def test_rows_without_a_score_are_counted_and_left_out() -> None:
     table = np.random.default_rng(0).normal(0, 1, (100, 8)).astype(np.float32)
     table[3] = 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from embcalc.core.blocks import RowBlock
 from embcalc.core.decode import to_float64
-from embcalc.rows.neighbors import KERNELS, SAFE_NORMS
+from embcalc.rows.neighbors import FIRST_COLUMNS, KERNELS, SAFE_NORMS
 from embcalc.rows.select import numbers
 
 if TYPE_CHECKING:
@@ -172,14 +172,13 @@ def changes(a: NDArray[Any], b: NDArray[Any], dtype: DType) -> tuple[Floats, Flo
 
     left, right = np.ascontiguousarray(a), np.ascontiguousarray(b)
     deltas = np.array(numkong.euclidean(left, right, dtype=name)).reshape(-1)
-    dots = np.asarray(numkong.dot(left, right, dtype=name)).reshape(-1)
-    norms = [np.asarray(numkong.norm(side, axis=1, dtype=name)) for side in (left, right)]
+    cosines = 1 - np.asarray(numkong.angular(left, right, dtype=name)).reshape(-1)
     low, high = SAFE_NORMS
-    with np.errstate(all="ignore"):
-        cosines = dots / (norms[0] * norms[1])
-        sure = (deltas > low) & (deltas < high)
-        for norm in norms:
-            sure &= (norm > low) & (norm < high)
+    # Exactly 0 is also what the kernel says when squares overflow.
+    sure = (deltas > low) & (deltas < high) & np.isfinite(cosines) & (cosines != 0)
+    for side in (left, right):
+        norms = np.asarray(numkong.norm(side[:, :FIRST_COLUMNS], axis=1, dtype=name))
+        sure &= (norms > low) & (norms < high)
     if not sure.all():
         doubtful = np.flatnonzero(~sure)
         deltas[doubtful], cosines[doubtful] = exact_changes(

@@ -30,6 +30,8 @@ KERNELS: dict[str, KernelName] = {"BF16": "bf16", "F16": "f16", "F32": "f32", "F
 """Dtypes that numkong reads as stored; all others are decoded to float32 first."""
 SAFE_NORMS = (1e-12, 1e16)
 """Between these no square over- or underflows in float32, so a fast norm can be trusted."""
+FIRST_COLUMNS = 128
+"""Columns whose norm tells whether a row is of a size that the cosine kernel can handle."""
 RANKED_AT_ONCE = 1024
 """Rows that are scored in float64 together: bounded memory whatever their number."""
 NEAR_MEAN = 1e-3
@@ -175,6 +177,19 @@ class _Kernel:
         norms = numkong.norm(values, axis=1, dtype=name)
         return np.asarray(dots)[:, 0], np.asarray(norms)
 
+    def cosines(self, values: NDArray[Any]) -> tuple[Floats, Floats]:
+        """Cosine with the query, and norm of the first columns, of each row.
+
+        One kernel does both sums, so that the rows are read once. The few columns are enough to
+        know that the squares of a row did not all vanish.
+        """
+        import numkong
+
+        name = self.dtype or "f32"
+        angles = numkong.cdist(values, self.query, "angular", dtype=name)
+        norms = numkong.norm(values[:, :FIRST_COLUMNS], axis=1, dtype=name)
+        return 1 - np.asarray(angles)[:, 0], np.asarray(norms)
+
 
 def _rounded(query: Floats, name: KernelName) -> tuple[NDArray[Any], Floats]:
     """The query as stored in a kernel's type, and the numbers that this holds."""
@@ -192,9 +207,10 @@ def _rounded(query: Floats, name: KernelName) -> tuple[NDArray[Any], Floats]:
 class _Fast:
     """What the fast pass knows of each row."""
 
-    dots: Floats
-    """Products with the query scaled by `scale`."""
+    products: Floats
+    """Cosines for `Metric.COSINE`; else dot products with the query, scaled to a size near 1."""
     norms: Floats
+    """Of whole rows; for `Metric.COSINE`, of their first columns."""
     scale: float
     error: float
     """Bound on the error of a product, relative to the product of both norms."""
@@ -204,19 +220,23 @@ class _Fast:
         shared = 0.0 if search.mean is None else float(np.sqrt(np.square(search.mean).sum()))
         low = max(SAFE_NORMS[0], NEAR_MEAN * shared)
         sure: NDArray[np.bool_] = (self.norms > low) & (self.norms < SAFE_NORMS[1])
+        if search.metric is Metric.COSINE:
+            # Exactly 0 is also what the kernel says when a row's squares overflow.
+            sure &= np.isfinite(self.products) & (self.products != 0)
         return sure
 
     def cosines(self, search: Search) -> Floats:
         """Cosine of each row with the query."""
-        return self.dots / (self.norms * (search.size * self.scale))
+        if search.metric is Metric.COSINE:
+            return self.products
+        return self.products / (self.norms * (search.size * self.scale))
 
     def bounds(self, search: Search) -> tuple[Floats, Floats]:
         """The least and the most that each row's rank can be, larger being nearer."""
         size, error = search.size, 2 * self.error
         if search.metric is Metric.COSINE:
-            cosines = self.cosines(search)
-            return cosines - error, cosines + error
-        dots = self.dots / self.scale
+            return self.products - error, self.products + error
+        dots = self.products / self.scale
         if search.metric is Metric.DOT:
             slack = error * size * self.norms
             return dots - slack, dots + slack
@@ -230,17 +250,18 @@ def _scan(blocks: Iterable[RowBlock], search: Search) -> _Fast:
     """Pass over all rows once."""
     scale = 2.0 ** -frexp(search.size)[1] if search.size else 1.0
     kernel: _Kernel | None = None
-    dots, norms = [np.zeros(0)], [np.zeros(0)]
+    products, norms = [np.zeros(0)], [np.zeros(0)]
     for block in blocks:
         if kernel is None:
             decode = search.mean is not None or block.dtype.name not in KERNELS
             kernel = _Kernel.build(search.query * scale, block.dtype, decode=decode)
         values = block.values if kernel.dtype else _decoded(block, search.mean)
-        dot, norm = kernel.products(values)
-        dots.append(dot)
+        measure = kernel.cosines if search.metric is Metric.COSINE else kernel.products
+        product, norm = measure(values)
+        products.append(product)
         norms.append(norm)
     error = kernel.error if kernel else 0.0
-    return _Fast(np.concatenate(dots), np.concatenate(norms), scale, error)
+    return _Fast(np.concatenate(products), np.concatenate(norms), scale, error)
 
 
 def _decoded(block: RowBlock, mean: Floats | None) -> NDArray[np.float32]:
