@@ -36,10 +36,10 @@ def assemble(folder: Folder, base: BaseRead, settings: Settings, prefix: str) ->
     tokens that are named and exist nowhere are appended last.
     """
     vocabulary = _effective(base, settings)
-    problems = list(settings.problems)
-    chat, chat_file = _chat_template(folder, settings, prefix, problems)
-    length = settings.config.get("model_max_length")
-    return TokenizerFacts(
+    around = surroundings(folder, settings, prefix)
+    problems = list(around.problems)
+    return replace(
+        around,
         vocabulary=vocabulary,
         named=tuple(_named(base, settings, vocabulary, prefix)),
         emitted=base.emitted,
@@ -47,13 +47,26 @@ def assemble(folder: Folder, base: BaseRead, settings: Settings, prefix: str) ->
         blank_ids=base.blank_ids,
         dead_letters=tuple(_dead_letters(settings, vocabulary, prefix)),
         siblings=siblings(folder, vocabulary, prefix, problems),
+        open_ended=base.open_ended,
+        base_holes_by_design=base.holes_by_design,
+        problems=tuple(problems),
+    )
+
+
+def surroundings(folder: Folder, settings: Settings, prefix: str) -> TokenizerFacts:
+    """What the files beside a vocabulary say where there is none."""
+    problems = list(settings.problems)
+    chat, chat_file = _chat_template(folder, settings, prefix, problems)
+    return TokenizerFacts(
+        named=tuple(
+            NamedSpecial(name=name, text=text, id=None, file=prefix + file)
+            for name, text, file in settings.named()
+        ),
         media_tokens=_media_tokens(folder, settings, prefix, problems),
         chat_tokens=tuple(dict.fromkeys(_MARK.findall(chat)))[:_MARKS],
         chat_file=chat_file,
         config_file=prefix + CONFIG if settings.has_config else None,
-        model_max_length=_number(length),
-        open_ended=base.open_ended,
-        base_holes_by_design=base.holes_by_design,
+        model_max_length=_number(settings.config.get("model_max_length")),
         problems=tuple(problems),
     )
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from embcalc.core.files import Folder
 from embcalc.core.tokenizer_facts import FileProblem, TokenizerFacts
 from embcalc.core.vocabulary import Vocabulary
 from embcalc.errors import EmbcalcError, LfsPointerError, TokenizerError
-from embcalc.tokenizers.assemble import assemble
-from embcalc.tokenizers.formats import byte_tokenizer, find, known_names, reader_of
-from embcalc.tokenizers.settings import CONFIG, Settings, problem_of, read_settings
+from embcalc.tokenizers.assemble import assemble, surroundings
+from embcalc.tokenizers.formats import byte_tokenizer, find, reader_of
+from embcalc.tokenizers.settings import Settings, problem_of, read_settings
 
 
 def read_vocabulary(folder: Folder, name: str | None = None) -> Vocabulary | None:
@@ -50,30 +52,27 @@ def read_tokenizer(folder: Folder, name: str | None = None) -> TokenizerFacts:
     prefix = f"{file.rpartition('/')[0]}/" if file and "/" in file else ""
     settings = read_settings(folder, prefix)
     python = _python_class(settings)
+    around = surroundings(folder, settings, prefix)
     if name is None and python and (file is None or not file.endswith("tokenizer.json")):
-        return TokenizerFacts(
-            absent=f"the tokenizer is Python code ({python}), which is not run",
-            python_class=python,
-            config_file=prefix + CONFIG,
-            problems=settings.problems,
-        )
+        reason = f"the tokenizer is Python code ({python}), which is not run"
+        return replace(around, absent=reason, python_class=python)
     if file is None:
         made = byte_tokenizer(folder, settings)
         if made is not None:
             return assemble(folder, made, settings, prefix)
-        return TokenizerFacts(absent=_absent(folder, settings), problems=settings.problems)
+        return replace(around, absent=_absent(settings))
     try:
         base = reader_of(folder, file, settings)(folder, file)
     except EmbcalcError as error:
-        problems = (problem_of(file, error), *settings.problems)
-        return TokenizerFacts(absent=f"{file} cannot be read", problems=problems)
+        problems = (problem_of(file, error), *around.problems)
+        return replace(around, absent=f"{file} cannot be read", problems=problems)
     return assemble(folder, base, settings, prefix)
 
 
-def _absent(folder: Folder, settings: Settings) -> str:
+def _absent(settings: Settings) -> str:
     if settings.problems:
         return f"{settings.problems[0].file} cannot be read, and there is no other tokenizer file"
-    return f"no tokenizer (looked for {known_names()})"
+    return "no tokenizer file"
 
 
 def _python_class(settings: Settings) -> str | None:
