@@ -194,7 +194,8 @@ class ModelFacts:
         Those of config.json come first, then generation_config.json's and the processor's.
         """
         own = self.config.special_ids if self.config else ()
-        return (*(special for special in own if special.stated), *self.other_ids)
+        stated = (special for special in own if special.stated)
+        return (*stated, *self.other_ids, *self.tokenizer.stated)
 
     @property
     def special_ids(self) -> Mapping[str, int | tuple[int, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from embcalc.core.special_ids import SpecialId
 from embcalc.core.vocabulary import Vocabulary
 
 
@@ -83,6 +84,8 @@ class TokenizerFacts:
     python_class: str | None = None
     """The class, where the tokenizer is Python code of the model's own; it is never run."""
     named: tuple[NamedSpecial, ...] = ()
+    stated: tuple[SpecialId, ...] = ()
+    """Special ids that the vocabulary's file states itself (GGUF)."""
     emitted: tuple[EmittedId, ...] = ()
     duplicates: tuple[Duplicate, ...] = ()
     blank_ids: tuple[int, ...] = ()

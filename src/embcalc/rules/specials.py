@@ -32,6 +32,9 @@ MEDIA_WORDS = {
     "video": ("video", "vision", "image"),
 }
 
+PAD_IS_EOS = frozenset({"whisper", "clip", "clip_text_model"})
+"""Classes that pad with the end token by design."""
+
 
 @rule("EMB201", Severity.WARNING)
 def special_id_differs(facts: ModelFacts) -> Iterator[Problem]:
@@ -129,7 +132,8 @@ def pad_is_eos(facts: ModelFacts) -> Iterator[Problem]:
     """The padding token is the end token.
 
     Training code that masks padding in the loss masks the end tokens too: the model never learns
-    to stop. Generation in batches is not affected. Whisper and CLIP are made so and not reported.
+    to stop. Generation in batches is not affected. Whisper and CLIP are made so and not reported,
+    nor are GGUF files, which nobody trains.
 
     Fix: take another existing token for padding (the unknown token, a reserved one).
 
@@ -138,7 +142,7 @@ def pad_is_eos(facts: ModelFacts) -> Iterator[Problem]:
     After:
         tokenizer.pad_token = "<|finetune_right_pad_id|>"
     """
-    if {"whisper", "clip", "clip_text_model"}.intersection(facts.model_types):
+    if PAD_IS_EOS.intersection(facts.model_types) or _is_gguf(facts):
         return
     pads = [s for s in facts.stated_ids if s.name == "pad_token_id"]
     ends = [s for s in facts.stated_ids if s.name == "eos_token_id"]
@@ -155,6 +159,11 @@ def pad_is_eos(facts: ModelFacts) -> Iterator[Problem]:
         file=where.partition(":")[0],
         ids=(token_id,),
     )
+
+
+def _is_gguf(facts: ModelFacts) -> bool:
+    vocabulary = facts.tokenizer.vocabulary
+    return vocabulary is not None and vocabulary.format == "gguf"
 
 
 @rule("EMB204", Severity.NOTE, "tokenizer")

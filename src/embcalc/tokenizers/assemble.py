@@ -42,6 +42,7 @@ def assemble(folder: Folder, base: BaseRead, settings: Settings, prefix: str) ->
         around,
         vocabulary=vocabulary,
         named=tuple(_named(base, settings, vocabulary, prefix)),
+        stated=base.stated,
         emitted=base.emitted,
         duplicates=base.duplicates,
         blank_ids=base.blank_ids,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from embcalc.core.files import Folder
+from embcalc.core.special_ids import SpecialId
 from embcalc.core.tokenizer_facts import Duplicate, EmittedId
 from embcalc.core.vocabulary import Vocabulary
 
@@ -22,6 +23,8 @@ class BaseRead:
     blank_ids: tuple[int, ...] = ()
     named: Mapping[str, str] = field(default_factory=dict)
     """`eos_token` → text, where the file itself names special tokens."""
+    stated: tuple[SpecialId, ...] = ()
+    """Special ids, where the file itself states them."""
     open_ended: bool = False
     """Whether code adds special tokens that no file lists."""
     holes_by_design: bool = False

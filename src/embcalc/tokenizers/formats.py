@@ -32,10 +32,14 @@ PATTERNS = tuple(
         r"rwkv_vocab\w*\.txt",
         r"vocab\.txt",
         r"[^/]+\.(model(\.v\w+)?|spm)",
+        r"[^/]+\.gguf",
     )
 )
 """Names of vocabulary files; the first that fits wins."""
-KNOWN = "tokenizer.json, tekken.json, vocab.json, *.model, *.tiktoken, rwkv_vocab*.txt, vocab.txt"
+KNOWN = (
+    "tokenizer.json, tekken.json, vocab.json, *.model, *.tiktoken, rwkv_vocab*.txt, vocab.txt, "
+    "*.gguf"
+)
 
 
 def known_names() -> str:
@@ -119,6 +123,10 @@ def reader_of(folder: Folder, file: str, settings: Settings) -> Reader:
         return _json_reader(leaf, folder, settings)
     if leaf.endswith(".txt"):
         return _text_reader(leaf, folder, settings)
+    if leaf.endswith(".gguf"):
+        from embcalc.tokenizers.gguf_vocabulary import read_gguf_vocabulary
+
+        return read_gguf_vocabulary
     if leaf.endswith((".tiktoken", ".spm")) or ".model" in leaf:
         if looks_like_tiktoken(folder.open(file).read(0, 4096)) or leaf.endswith(".tiktoken"):
             return read_tiktoken

@@ -104,7 +104,8 @@ def _tokenizer(place: Located, tokenizer: str | None) -> TokenizerFacts:
     if tokenizer is not None:
         words = locate(tokenizer)
         return read_tokenizer(words.folder, words.file)
-    own = place.file if place.file and is_tokenizer_file(place.file) else None
+    file = place.file or ""
+    own = file if is_tokenizer_file(file) or file.endswith(".gguf") else None
     return read_tokenizer(place.folder, own)
 
 
