@@ -19,6 +19,7 @@ from embcalc.cli.explain import explain
 from embcalc.cli.inspect import inspect
 from embcalc.cli.lookup import lookup
 from embcalc.cli.neighbors import neighbors
+from embcalc.cli.presets import presets
 from embcalc.cli.traffic import reset_traffic, tell_traffic
 from embcalc.errors import EmbcalcError
 
@@ -30,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (estimate, inspect, check_vocab, check, lookup, neighbors, diff, explain, demo)
+COMMANDS = (estimate, inspect, check_vocab, check, lookup, neighbors, diff, presets, explain, demo)
 for command in COMMANDS:
     app.command()(command)
 
