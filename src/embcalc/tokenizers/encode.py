@@ -5,16 +5,19 @@ Only data files are read: a tokenizer that is Python code is never run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from embcalc.core.files import Folder
-from embcalc.core.vocabulary import Vocabulary
+from embcalc.core.vocabulary import TextForm, Vocabulary
 from embcalc.errors import TokenizerError
 from embcalc.tokenizers.files import read_json
-from embcalc.tokenizers.padding import settings
+from embcalc.tokenizers.padding import prefix_of
+from embcalc.tokenizers.raw_bytes import written
+from embcalc.tokenizers.settings import read_settings
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -31,6 +34,8 @@ class _File(msgspec.Struct):
     model: _Model
 
 
+NAME = "tokenizer.json"
+BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 USE_IDS = "give the ids themselves: --ids 1,2,3"
 
 
@@ -58,6 +63,10 @@ class Encoder(Protocol):
     def truncation(self) -> int | None:
         """Tokens after which the file says to cut, or None. Nothing is cut here."""
 
+    @property
+    def has_template(self) -> bool:
+        """Whether the files say which ids frame a text; where not, none are added."""
+
     def encode(self, text: str, *, template: bool) -> Encoded:
         """Encode one text, with or without the ids that the template adds."""
 
@@ -75,15 +84,16 @@ def open_encoder(folder: Folder, vocabulary: Vocabulary | None) -> Encoder:
     """
     if vocabulary is None:
         raise TokenizerError(f"{folder.label} has no tokenizer to encode text with", hint=USE_IDS)
-    name = vocabulary.file.rsplit("/", 1)[-1]
-    if vocabulary.format == "tokenizer.json":
+    if vocabulary.format == NAME:
         return _from_tokenizer_json(folder, vocabulary)
     if vocabulary.format == "sentencepiece":
         return _SentencePieceEncoder(folder, vocabulary)
-    if name.endswith("vocab.txt"):
+    if vocabulary.format == "vocab.txt":
         return _wordpiece(folder, vocabulary)
-    if name.endswith("vocab.json"):
+    if vocabulary.format == "vocab.json" and vocabulary.form is TextForm.BYTE_LEVEL:
         return _byte_level(folder, vocabulary)
+    if vocabulary.format == "bytes":
+        return _ByteEncoder(vocabulary)
     raise TokenizerError(
         f"{vocabulary.file} ({vocabulary.format}) names tokens, but cannot be run to encode text",
         hint=USE_IDS,
@@ -98,6 +108,7 @@ class _FastEncoder:
     ) -> None:
         self.file = vocabulary.file
         self.unknown_id = unknown_id
+        self.has_template = tokenizer.post_processor is not None or vocabulary.format == NAME
         truncation = tokenizer.truncation
         self.truncation: int | None = truncation["max_length"] if truncation else None
         tokenizer.no_padding()
@@ -124,15 +135,16 @@ def _from_tokenizer_json(folder: Folder, vocabulary: Vocabulary) -> Encoder:
 
 
 def _add_missing(tokenizer: Tokenizer, vocabulary: Vocabulary) -> None:
-    """Append the tokens that only the files beside tokenizer.json name, as transformers does."""
+    """Add the tokens that only the files beside it name, as transformers does."""
     from tokenizers import AddedToken
 
+    known = tokenizer.get_added_tokens_decoder()
     for token in vocabulary.added:
-        if tokenizer.token_to_id(token.text) is None:
-            added = AddedToken(token.text, special=token.special, normalized=not token.special)
-            tokenizer.add_special_tokens([added]) if token.special else tokenizer.add_tokens(
-                [added]
-            )
+        if tokenizer.token_to_id(token.text) is not None and token.id in known:
+            continue
+        added = AddedToken(token.text, special=token.special, normalized=not token.special)
+        add = tokenizer.add_special_tokens if token.special else tokenizer.add_tokens
+        add([added])
 
 
 def _unknown_id(folder: Folder, name: str, tokenizer: Tokenizer) -> int | None:
@@ -147,11 +159,12 @@ def _wordpiece(folder: Folder, vocabulary: Vocabulary) -> Encoder:
     """BERT's tokenizer from its vocab.txt; `do_lower_case` is in tokenizer_config.json."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-    lowercase = bool(settings(folder, "tokenizer_config.json").get("do_lower_case", True))
+    lowercase = bool(_config(folder, vocabulary).get("do_lower_case", True))
     model = models.WordPiece(dict(vocabulary.base), unk_token="[UNK]")  # noqa: S106 - no password
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens([name for name in BERT_SPECIAL if name in vocabulary.base])
     sep, cls = vocabulary.base.get("[SEP]"), vocabulary.base.get("[CLS]")
     if sep is not None and cls is not None:
         tokenizer.post_processor = processors.BertProcessing(("[SEP]", sep), ("[CLS]", cls))
@@ -174,7 +187,7 @@ def _byte_level(folder: Folder, vocabulary: Vocabulary) -> Encoder:
     except Exception as error:  # the library raises bare Exception
         raise _broken(merges, "tokenizers", error) from error
     tokenizer = Tokenizer(model)
-    space = bool(settings(folder, "tokenizer_config.json").get("add_prefix_space", False))
+    space = bool(_config(folder, vocabulary).get("add_prefix_space", False))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=space)
     return _FastEncoder(tokenizer, vocabulary, None)
 
@@ -186,6 +199,7 @@ class _SentencePieceEncoder:
     """
 
     truncation: int | None = None
+    has_template = False
 
     def __init__(self, folder: Folder, vocabulary: Vocabulary) -> None:
         from sentencepiece import SentencePieceProcessor
@@ -211,6 +225,32 @@ class _SentencePieceEncoder:
                 raise TokenizerError(f"{self.file} has no id for {piece!r}", hint=USE_IDS)
             ids.append(token)
         return Encoded(tuple(ids), (False,) * len(ids))
+
+
+class _ByteEncoder:
+    """One id a byte of the UTF-8 text."""
+
+    truncation: int | None = None
+    has_template = False
+    unknown_id: int | None = None
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.file = vocabulary.file
+        self._ids = [vocabulary.base.get(written(bytes([byte]))) for byte in range(256)]
+
+    def encode(self, text: str, *, template: bool) -> Encoded:
+        """Encode one text; a byte tokenizer has no file that could name a template."""
+        del template
+        ids = tuple(
+            token
+            for byte in text.encode("utf-8", "replace")
+            if (token := self._ids[byte]) is not None
+        )
+        return Encoded(ids, (False,) * len(ids))
+
+
+def _config(folder: Folder, vocabulary: Vocabulary) -> Mapping[str, Any]:
+    return read_settings(folder, prefix_of(vocabulary)).config
 
 
 def _broken(file: str, library: str, error: Exception) -> TokenizerError:

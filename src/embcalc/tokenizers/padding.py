@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from embcalc.core.files import Folder
 from embcalc.core.vocabulary import Vocabulary
 from embcalc.tokenizers.files import read_json
+from embcalc.tokenizers.settings import read_settings
 
 
 class _Padding(msgspec.Struct):
@@ -26,16 +25,15 @@ def declared_pad(folder: Folder, vocabulary: Vocabulary | None) -> tuple[int, st
         The id and where it stands, or None where no file names one.
 
     Raises:
-        TokenizerError: a file is not valid JSON.
+        TokenizerError: tokenizer.json is broken.
         SourceError: a file cannot be read.
     """
     if vocabulary is None:
         return None
-    for name in ("tokenizer_config.json", "special_tokens_map.json"):
-        text = _token_text(settings(folder, name).get("pad_token"))
-        token = None if text is None else vocabulary.id(text)
+    for key, text, file in read_settings(folder, prefix_of(vocabulary)).named():
+        token = vocabulary.id(text) if key == "pad_token" else None
         if token is not None:
-            return token, f"{name}:pad_token"
+            return token, f"{file}:pad_token"
     if vocabulary.format != "tokenizer.json":
         return None
     padding = read_json(folder, vocabulary.file, _File).padding
@@ -44,19 +42,7 @@ def declared_pad(folder: Folder, vocabulary: Vocabulary | None) -> tuple[int, st
     return padding.pad_id, f"{vocabulary.file}:padding.pad_id"
 
 
-def settings(folder: Folder, name: str) -> dict[str, Any]:
-    """The object in a small JSON file, {} where the folder has none.
-
-    Raises:
-        TokenizerError: it is not valid JSON.
-        SourceError: it cannot be read.
-    """
-    if name not in folder.names():
-        return {}
-    return read_json(folder, name, dict[str, Any])
-
-
-def _token_text(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
-    if isinstance(value, dict):
-        value = value.get("content")
-    return value if isinstance(value, str) else None
+def prefix_of(vocabulary: Vocabulary) -> str:
+    """The folder of a vocabulary's file inside its model's, with its slash."""
+    folder = vocabulary.file.rpartition("/")[0]
+    return f"{folder}/" if folder else ""

@@ -102,6 +102,10 @@ def _encode(model: Model, texts: list[str], notes: list[str], *, template: bool)
     from embcalc.tokenizers.encode import open_encoder
 
     encoder = open_encoder(model.tokenizer_folder, model.vocabulary)
+    if template and not encoder.has_template:
+        notes.append(
+            f"{encoder.file} does not say which ids frame a text: a model's own class may add some"
+        )
     inputs = []
     for number, text in enumerate(texts, start=1):
         encoded = encoder.encode(text, template=template)
