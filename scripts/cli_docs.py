@@ -15,7 +15,7 @@ from typing import Any
 
 from typer.models import OptionInfo
 
-from embcalc.cli.app import COMMANDS
+from embcalc.cli.app import COMMANDS, command
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 HEAD = """# Commands
@@ -30,16 +30,17 @@ The result goes to stdout, everything else to stderr.
 
 def page() -> str:
     """The whole page."""
-    return HEAD + "".join(f"\n{line}" for command in COMMANDS for line in _command(command)) + "\n"
+    sections = (_section(name, command(name)) for name in COMMANDS)
+    return HEAD + "".join(f"\n{line}" for section in sections for line in section) + "\n"
 
 
-def _command(command: Callable[..., object]) -> Iterator[str]:
-    yield f"## embcalc {command.__name__.replace('_', '-')}\n"
-    yield inspect.cleandoc(command.__doc__ or "").replace("\b\n", "") + "\n"
+def _section(name: str, function: Callable[..., object]) -> Iterator[str]:
+    yield f"## embcalc {name}\n"
+    yield inspect.cleandoc(function.__doc__ or "").replace("\b\n", "") + "\n"
     yield "| argument or option | meaning | default |"
     yield "|---|---|---|"
-    hints = typing.get_type_hints(command, include_extras=True)
-    for parameter in inspect.signature(command).parameters.values():
+    hints = typing.get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters.values():
         annotation = hints[parameter.name]
         if typing.get_origin(annotation) is typing.Annotated:
             yield _row(parameter, *typing.get_args(annotation)[:2])

@@ -3,37 +3,69 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from embcalc import __version__
-from embcalc.cli.check import check
-from embcalc.cli.check_vocab import check_vocab
-from embcalc.cli.demo import demo
-from embcalc.cli.diff import diff
-from embcalc.cli.estimate import estimate
 from embcalc.cli.exit_codes import ExitCode
-from embcalc.cli.explain import explain
-from embcalc.cli.inspect import inspect
-from embcalc.cli.lookup import lookup
-from embcalc.cli.neighbors import neighbors
-from embcalc.cli.presets import presets
 from embcalc.cli.traffic import reset_traffic, tell_traffic
 from embcalc.errors import EmbcalcError
 
-app = typer.Typer(
-    name="embcalc",
-    help="Calculator and inspector for the embedding layer of language models.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+COMMANDS = (
+    "estimate",
+    "presets",
+    "inspect",
+    "check-vocab",
+    "check",
+    "lookup",
+    "neighbors",
+    "diff",
+    "explain",
+    "demo",
 )
-COMMANDS = (estimate, inspect, check_vocab, check, lookup, neighbors, diff, presets, explain, demo)
-for command in COMMANDS:
-    app.command()(command)
+"""Each is the function of that name in the module of that name."""
+_COMPLETION_VARIABLE = "_EMBCALC_COMPLETE"
+
+
+def command(name: str) -> Callable[..., object]:
+    """The function behind a command."""
+    identifier = name.replace("-", "_")
+    function: Callable[..., object] = getattr(
+        import_module(f"embcalc.cli.{identifier}"), identifier
+    )
+    return function
+
+
+def application(names: Sequence[str]) -> typer.Typer:
+    """Build the program with some of its commands."""
+    app = typer.Typer(
+        name="embcalc",
+        help="Calculator and inspector for the embedding layer of language models.",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(root)
+    for name in names:
+        app.command(name)(command(name))
+    return app
+
+
+def _wanted(arguments: Sequence[str]) -> Sequence[str]:
+    """The commands that a command line needs.
+
+    Typer prepares every option of every command before it runs one: with all of them a start
+    takes half as long again. Help, completion and a mistyped command need them all.
+    """
+    if arguments and arguments[0] in COMMANDS and _COMPLETION_VARIABLE not in os.environ:
+        return arguments[:1]
+    return COMMANDS
 
 
 def _print_version(wanted: bool) -> None:
@@ -42,7 +74,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def root(
     context: typer.Context,
     _version: Annotated[
@@ -64,15 +95,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     its traceback.
     """
     reset_traffic()
-    code = _run(arguments)
+    code = _run(sys.argv[1:] if arguments is None else arguments)
     if code in (ExitCode.OK, ExitCode.FINDINGS):
         tell_traffic()
     return code
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str]) -> int:
     try:
-        code = app(args=arguments, prog_name="embcalc", standalone_mode=False)
+        app = application(_wanted(arguments))
+        code = app(args=list(arguments), prog_name="embcalc", standalone_mode=False)
     except EmbcalcError as error:
         return _refuse(error.message, error.hint)
     except typer.Abort:
