@@ -51,6 +51,7 @@ HEADER_RULES: tuple[Rule[ModelFacts], ...] = (
     specials.no_pad_token,
     specials.media_token_id_differs,
     specials.chat_token_is_no_token,
+    specials.emitted_id_differs,
     tokenizer_files.lfs_pointer,
     tokenizer_files.unreadable_file,
     tokenizer_files.declared_id_has_no_effect,

@@ -206,12 +206,18 @@ def holes_in_ids(facts: ModelFacts) -> Iterator[Problem]:
 
 
 def _spare(facts: ModelFacts) -> tuple[int, int] | None:
-    """Rows of the table and largest id + 1, where there are more rows; else None."""
-    limit = facts.limit
+    """Rows for text tokens and largest id + 1, where there are more rows; else None.
+
+    Where the class adds rows of its own, only the first vocab_size rows are for text.
+    """
+    limit, config = facts.limit, facts.config
     if limit is None:
         return None
-    used = _largest_used(facts, limit.rows) + 1
-    return (limit.rows, used) if limit.rows > used else None
+    rows = limit.rows
+    if config and config.design.reason and config.vocab_size:
+        rows = min(rows, config.vocab_size)
+    used = _largest_used(facts, rows) + 1
+    return (rows, used) if rows > used else None
 
 
 def _largest_used(facts: ModelFacts, rows: int) -> int:
@@ -227,8 +233,6 @@ def _largest_used(facts: ModelFacts, rows: int) -> int:
 
 
 def _reason(facts: ModelFacts, rows: int, used: int) -> str | None:
-    if facts.config and facts.config.design.reason and rows - used <= rows // 20:
-        return facts.config.design.reason
     if facts.tokenizer.open_ended:
         return "special tokens of this format are not in its file"
     return rounding(rows, used, facts.config.model_type if facts.config else None)

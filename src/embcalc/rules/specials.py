@@ -256,3 +256,33 @@ def chat_token_is_no_token(facts: ModelFacts) -> Iterator[Problem]:
             hint="compare the template with that of the model it was made from",
             file=facts.tokenizer.chat_file,
         )
+
+
+@rule("EMB207", Severity.WARNING, "tokenizer")
+def emitted_id_differs(facts: ModelFacts) -> Iterator[Problem]:
+    """The post-processor or padding emits an id that is not its token's id.
+
+    The ids in `post_processor` and `padding.pad_id` of tokenizer.json are put into every sequence
+    as they are written. After the vocabulary was edited they still name the old places: the model
+    sees other tokens where it expects its markers.
+
+    Fix: correct the ids in tokenizer.json, or save the tokenizer again with the library.
+
+    Before:
+        "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 101]}      [CLS] is 2
+    After:
+        "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 2]}
+    """
+    for emitted in facts.tokenizer.emitted:
+        token_id = facts.vocabulary.id(emitted.text)
+        if token_id is None or token_id == emitted.id:
+            continue
+        there = facts.vocabulary.text(emitted.id)
+        shown = f" ({quoted(there)})" if there is not None else ""
+        yield Problem(
+            f"{emitted.where} emits {emitted.id}{shown} for {quoted(emitted.text)}, "
+            f"whose id is {token_id}",
+            hint=f"correct the id in {emitted.file}, or save the tokenizer again",
+            file=emitted.file,
+            ids=tuple(sorted((emitted.id, token_id))),
+        )
