@@ -9,6 +9,7 @@ from embcalc.checkpoints.choose import choose, leftover, unfinished, weight_file
 from embcalc.checkpoints.index import SUFFIX, read_index
 from embcalc.checkpoints.messages import listed
 from embcalc.checkpoints.noted import with_problems
+from embcalc.checkpoints.quantised import unfolded
 from embcalc.checkpoints.sharded import open_files, open_indexed
 from embcalc.checkpoints.sniff import SUFFIXES, Kind, identify, refusal, suffix_of
 from embcalc.core.files import File, Folder
@@ -22,6 +23,10 @@ def open_checkpoint(folder: Folder, file: str | None = None) -> Checkpoint:
         CheckpointError: there is none, or it is broken.
         SourceError: it cannot be read.
     """
+    return unfolded(_open_stored(folder, file), folder)
+
+
+def _open_stored(folder: Folder, file: str | None) -> Checkpoint:
     if file is None:
         return _open_folder(folder)
     if file.endswith(SUFFIX):
