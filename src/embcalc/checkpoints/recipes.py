@@ -40,6 +40,7 @@ Settings = Mapping[str, Any]
 `shape_of` a function that reads the values of a tensor that holds a shape."""
 
 _MLX_BITS = (2, 3, 4, 5, 6, 8)
+_PACKED_BITS = range(2, 9)
 _MLX_GROUPS = (64, 32, 128, 16)
 _MARKERS = (
     ".scales",
@@ -181,10 +182,10 @@ def _compressed(stored: Stored, stem: str, settings: Settings) -> Recipe | None:
         decode = _nvfp4(name, f"{stem}.weight_scale", f"{stem}.weight_global_scale", width, -1)
         dtype = DType("NVFP4", 4 * 16 + 8, "quantised", 16)
         return Recipe(name, (weight.rows, width), dtype, parts, "compressed-tensors", decode)
-    bits = _compressed_bits(stored, stem, settings)
-    if bits not in (4, 8):
+    sizes = _compressed_sizes(stored, stem, settings)
+    if sizes is None:
         return None
-    width = weight.width * 32 // bits
+    bits, width = sizes
     plain = f"{stem}.weight_zero_point" not in stored and f"{stem}.weight_g_idx" not in stored
     return Recipe(
         name=name,
@@ -196,18 +197,20 @@ def _compressed(stored: Stored, stem: str, settings: Settings) -> Recipe | None:
     )
 
 
-def _compressed_bits(stored: Stored, stem: str, settings: Settings) -> int | None:
-    """Take the bits from the config; without one, from the stored shape, which is a value."""
+def _compressed_sizes(stored: Stored, stem: str, settings: Settings) -> tuple[int, int] | None:
+    """Find bits and width: from the config's bits, or from the stored shape, which is a value."""
+    words = stored[f"{stem}.weight_packed"].width
     groups = settings.get("config_groups")
     for group in groups.values() if isinstance(groups, dict) else ():
         weights = group.get("weights") if isinstance(group, dict) else None
         bits = weights.get("num_bits") if isinstance(weights, dict) else None
-        if bits in (2, 3, 4, 5, 6, 7, 8):
-            return int(bits)
+        if isinstance(bits, int) and bits in _PACKED_BITS and words * 32 % bits == 0:
+            return bits, words * 32 // bits
     shape = settings.get("shape_of", lambda _: None)(f"{stem}.weight_shape")
     if shape is None or len(shape) != 2 or shape[1] <= 0:
         return None
-    return int(32 * stored[f"{stem}.weight_packed"].width // shape[1])
+    bits = 32 * words // shape[1]
+    return (bits, shape[1]) if bits in _PACKED_BITS else None
 
 
 def _symmetric(stem: str, bits: int, width: int) -> Decode:
