@@ -12,6 +12,7 @@ from embcalc.checkpoints.noted import with_problems
 from embcalc.checkpoints.quantised import unfolded
 from embcalc.checkpoints.sharded import open_files, open_indexed
 from embcalc.checkpoints.sniff import SUFFIXES, Kind, identify, refusal, suffix_of
+from embcalc.core.diagnosis import empty_tables
 from embcalc.core.files import File, Folder
 from embcalc.errors import CheckpointError, EmbcalcError
 
@@ -23,7 +24,8 @@ def open_checkpoint(folder: Folder, file: str | None = None) -> Checkpoint:
         CheckpointError: there is none, or it is broken.
         SourceError: it cannot be read.
     """
-    return unfolded(_open_stored(folder, file), folder)
+    checkpoint = unfolded(_open_stored(folder, file), folder)
+    return with_problems(checkpoint, empty_tables(checkpoint.tensors))
 
 
 def _open_stored(folder: Folder, file: str | None) -> Checkpoint:

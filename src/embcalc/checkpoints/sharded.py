@@ -31,7 +31,7 @@ class JoinedCheckpoint:
         self.problems = (*problems, *(p for part in parts for p in part.problems))
         if repeated:
             problem = Problem(
-                f"{counted(len(repeated), 'tensor')} lie in two shards: {listed(repeated)}",
+                f"{counted(len(repeated), 'tensor')} stored in two shards: {listed(repeated)}",
                 hint="the first of each is read",
                 severity=Severity.WARNING,
             )
@@ -139,7 +139,7 @@ def _absent(index: Index, absent: Sequence[str]) -> Iterator[Problem]:
     for shard in absent:
         lost = [tensor for tensor, file in index.weight_map.items() if file == shard]
         yield Problem(
-            f"{index.name} names {shard}, which is absent: {counted(len(lost), 'tensor')} are lost"
+            f"{index.name} names {shard}, which is absent: {counted(len(lost), 'tensor')} lost"
             f" ({listed(lost)})",
             hint=f"download {shard}",
             file=shard,

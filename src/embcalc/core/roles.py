@@ -186,7 +186,7 @@ def embedding_tables(
 def _by_name(
     tensor: TensorInfo, vocab_size: int | None, model_type: str | None
 ) -> EmbeddingTable | None:
-    if not _may_be_table(tensor.name):
+    if not may_be_table(tensor.name):
         return None
     role = role_of(tensor.name, model_type)
     if role in (Role.OTHER, Role.OUTPUT_BIAS):
@@ -200,7 +200,7 @@ def _by_name(
     )
 
 
-def _may_be_table(name: str) -> bool:
+def may_be_table(name: str) -> bool:
     """Decide cheaply for the tens of thousands of expert matrices that are none."""
     return _telling(_VALUES.sub("", name).rpartition(".")[2])
 
