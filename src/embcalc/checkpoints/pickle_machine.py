@@ -6,6 +6,7 @@ build plain values. A global is never imported: it is one of a few inert stand-i
 
 from __future__ import annotations
 
+import io
 import pickletools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from embcalc.checkpoints.torch_objects import (
 )
 from embcalc.core.files import File
 
-MAX_INSTRUCTIONS = 4_000_000
+MAX_INSTRUCTIONS = 2_000_000
 """A tensor takes about 30; each may build an object, so this bounds memory."""
 MAX_PICKLE = 1 << 26
 """Bytes of one pickle; it holds names and shapes, no values."""
@@ -41,7 +42,7 @@ class ByteStream:
         self._file = file
         self._window = b""
         self._at = 0
-        self._base = start
+        self._base = self._start = start
 
     def tell(self) -> int:
         """Offset of the next byte."""
@@ -52,8 +53,7 @@ class ByteStream:
         if length > MAX_ARGUMENT:
             raise PickleError(f"a value of {length:,} bytes")
         if self._at + length > len(self._window):
-            self._base, self._window = self.tell(), self._file.read(self.tell(), WINDOW + length)
-            self._at = 0
+            self._refill(length)
         begin = self._at
         self._at = min(begin + length, len(self._window))
         return self._window[begin : self._at]
@@ -62,12 +62,18 @@ class ByteStream:
         """Read to the end of a line, which must come within the window."""
         end = self._window.find(b"\n", self._at)
         if end < 0:
-            self._base, self._window = self.tell(), self._file.read(self.tell(), WINDOW)
-            self._at = 0
+            self._refill(0)
             end = self._window.find(b"\n")
             if end < 0:
                 raise PickleError("a text that does not end")
         return self.read(end + 1 - self._at)
+
+    def _refill(self, length: int) -> None:
+        position = self.tell()
+        if position - self._start > MAX_PICKLE:
+            raise PickleError(f"more than {MAX_PICKLE:,} bytes")
+        self._window = self._file.read(position, WINDOW + length)
+        self._base, self._at = position, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ class Loaded:
     """All storages that it names, by key."""
 
 
-def load(stream: ByteStream) -> Loaded:
+def load(stream: ByteStream | io.BytesIO) -> Loaded:
     """Read one pickle; the stream then stands behind it.
 
     Raises:
@@ -88,13 +94,10 @@ def load(stream: ByteStream) -> Loaded:
         RefusedError: it asks for more than that; the message says for what.
     """
     machine = _Machine()
-    begin = stream.tell()
     try:
         for opcode, argument, _ in pickletools.genops(stream):  # type: ignore[arg-type]
             if opcode.name == "STOP":
                 return Loaded(machine.pop(), machine.storages)
-            if stream.tell() - begin > MAX_PICKLE:
-                raise PickleError(f"more than {MAX_PICKLE:,} bytes")
             machine.step(opcode.name, argument)
     except (PickleError, RefusedError):
         raise

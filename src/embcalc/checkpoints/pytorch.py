@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Any
 
 from embcalc.checkpoints.base import RowBlock
 from embcalc.checkpoints.messages import cut_short, shown, where
-from embcalc.checkpoints.pickle_machine import ByteStream, PickleError, load
+from embcalc.checkpoints.pickle_machine import MAX_PICKLE, ByteStream, PickleError, load
 from embcalc.checkpoints.raw import Slice, row_blocks
 from embcalc.checkpoints.state_dict import find_tensors
 from embcalc.checkpoints.strided import strided_blocks
@@ -113,7 +114,7 @@ class _Zipped:
             order in self._archive.members and self._archive.read(order, 64).strip() == b"big"
         )
         try:
-            self.value: Any = load(ByteStream(self._archive.range(pickles[0]))).value
+            self.value: Any = load(BytesIO(self._archive.read(pickles[0], MAX_PICKLE))).value
         except (PickleError, RefusedError) as error:
             raise refuse(file, error) from error
 
