@@ -38,7 +38,8 @@ class Elements:
         return cls(mean, sqrt(max(0.0, square - mean * mean)), absmax)
 
 
-_BITS = {"BF16": (0x7FFF, 0x7F80, 16), "F16": (0x7FFF, 0x7C00, 0)}
+_INFINITY = {"BF16": 0x7F80, "F16": 0x7C00, "F8_E4M3": 0x7F, "F8_E5M2": 0x7C}
+"""The least bits, sign aside, of what is no finite number. E4M3 has no infinity, only NaN."""
 
 
 def block_absmax(values: NDArray[Any], dtype: DType) -> float:
@@ -48,13 +49,14 @@ def block_absmax(values: NDArray[Any], dtype: DType) -> float:
     """
     if values.size == 0:
         return 0.0
-    if dtype.name in _BITS:
-        mask, infinity, _ = _BITS[dtype.name]
-        bits = values.view(np.uint16)
+    if dtype.name in _INFINITY:
+        size = values.dtype.itemsize
+        bits = values.view(f"u{size}")
         # The largest as a signed number is the largest positive one, as unsigned the lowest.
-        largest = max(int(bits.view(np.int16).max()), int(bits.max()) & mask)
-        if largest < infinity:
-            one = np.array([[largest]], dtype=np.uint16).view(values.dtype)
+        unsigned = int(bits.max()) & (0x7F if size == 1 else 0x7FFF)
+        largest = max(int(bits.view(f"i{size}").max()), unsigned)
+        if largest < _INFINITY[dtype.name]:
+            one = np.array([[largest]], dtype=bits.dtype).view(values.dtype)
             return float(to_float64(one, dtype)[0, 0])
     elif dtype.name in ("F32", "F64"):
         largest_number = max(float(values.max()), -float(values.min()))

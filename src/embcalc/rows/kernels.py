@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -159,25 +160,27 @@ class NumkongKernels:
             return row_lengths(norms)
 
     def dots(self, directions: Floats, *, coarse: bool = False) -> Dots:
-        """Products with directions kept as the sum of two numbers of the stored type.
+        """Products with directions that are rounded to the stored type, or kept in two halves.
 
         One BF16 holds 8 bits, two hold 16, so a direction of unit length is met to 1e-5. 8-bit
         types are too coarse for that and widen to BF16, which holds each of their values.
         """
-        widen, name, scalar = _wide(self._dtype, self._name)
-        packed, scales = _pack_directions(directions, name, scalar, coarse=coarse)
-        count = len(directions)
+        packed = _pack(directions, self._name, halves=1)
+        if not coarse and not packed.exact:
+            packed = _pack(directions, _WIDER.get(self._name, self._name), halves=2)
 
         def product(values: NDArray[Any]) -> Floats:
             import numkong
 
-            wide = np.ascontiguousarray(widen(values))
-            view = numkong.from_pointer(wide.ctypes.data, wide.shape, name, owner=wide)
-            raw = np.asarray(numkong.dots_packed(view, packed)).astype(np.float64)
+            stored = np.ascontiguousarray(values)
+            view: Any = numkong.from_pointer(
+                stored.ctypes.data, stored.shape, self._name, owner=stored
+            )
+            if packed.name != self._name:
+                view = numkong.astype(view, packed.name)
+            raw = np.asarray(numkong.dots_packed(view, packed.matrix)).astype(np.float64)
             with np.errstate(over="ignore", invalid="ignore"):
-                halves = raw * scales
-                result: Floats = halves if coarse else halves[:, :count] + halves[:, count:]
-            return result
+                return packed.joined(raw)
 
         return product
 
@@ -191,55 +194,63 @@ def _equal_parts(width: int, limit: int) -> int | None:
     return None
 
 
-def _wide(
-    dtype: DType, name: _Name
-) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], _Name, np.dtype[Any]]:
-    """How to widen carried values, to which numkong type, and that type for numpy."""
-    import ml_dtypes
-
-    if dtype.name.startswith("F8"):
-        pairs = _bf16_pairs(dtype.name)
-
-        def widen(values: NDArray[Any]) -> NDArray[Any]:
-            if values.shape[1] % 2 or not values.flags.c_contiguous:
-                singles: NDArray[Any] = pairs.view("<u2")[: 2 * 256 : 2].take(values)
-                return singles
-            return pairs.take(values.view("<u2")).view("<u2")
-
-        return widen, "bf16", np.dtype(ml_dtypes.bfloat16)
-    scalar = {
-        "BF16": np.dtype(ml_dtypes.bfloat16),
-        "F16": np.dtype(np.float16),
-        "F32": np.dtype(np.float32),
-        "F64": np.dtype(np.float64),
-    }[dtype.name]
-    return lambda values: values, name, scalar
+_WIDER: dict[_Name, _Name] = {"e4m3": "bf16", "e5m2": "bf16"}
 
 
-@lru_cache(maxsize=4)
-def _bf16_pairs(name: str) -> NDArray[np.uint32]:
-    """The two BF16 numbers of every pair of bytes, `[65536]`."""
-    from embcalc.core.dtypes import BY_NAME
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """Directions as numkong wants them."""
 
-    each = to_float32(np.arange(256, dtype=np.uint8)[None], BY_NAME[name])[0]
-    bits = (each.view(np.uint32) >> 16).astype(np.uint32)
-    pairs: NDArray[np.uint32] = (bits[None, :] | (bits[:, None] << 16)).reshape(-1)
-    return pairs
+    matrix: Any
+    """numkong's, which has no public type."""
+    name: _Name
+    scales: Floats
+    """Factor of each packed row."""
+    count: int
+    """Directions; a second half of as many rows holds what rounding lost of them."""
+    exact: bool
+    """Whether one half loses nothing."""
+
+    def joined(self, raw: Floats) -> Floats:
+        """Products with the directions from products with the packed rows."""
+        scaled: Floats = raw * self.scales
+        if len(self.scales) == self.count:
+            return scaled
+        return scaled[:, : self.count] + scaled[:, self.count :]
 
 
-def _pack_directions(
-    directions: Floats, name: _Name, scalar: np.dtype[Any], *, coarse: bool
-) -> tuple[Any, Floats]:  # Any: numkong has no types
-    """Split `[k, width]` into high and low halves, packed, with their scales `[2k]`."""
+def _pack(directions: Floats, name: _Name, *, halves: Literal[1, 2]) -> _Packed:
     import numkong
 
+    scalar = _scalar(name)
     largest = np.abs(directions).max(axis=1, keepdims=True)
     scale = np.where(largest > 0, largest, 1.0)
     unit = directions / scale
     high = unit.astype(scalar)
-    low = ((unit - high.astype(np.float64)) * 256).astype(scalar)
-    halves = high if coarse else np.ascontiguousarray(np.concatenate([high, low]))
-    view = numkong.from_pointer(halves.ctypes.data, halves.shape, name, owner=halves)
-    packed = numkong.dots_pack(view, dtype=name)
-    scales = scale[:, 0]
-    return packed, scales if coarse else np.concatenate([scales, scales / 256])
+    lost = unit - high.astype(np.float64)
+    rows = [high] if halves == 1 else [high, (lost * 256).astype(scalar)]
+    stored = np.ascontiguousarray(np.concatenate(rows))
+    view = numkong.from_pointer(stored.ctypes.data, stored.shape, name, owner=stored)
+    return _Packed(
+        numkong.dots_pack(view, dtype=name),
+        name,
+        np.concatenate([scale[:, 0], scale[:, 0] / 256][:halves]),
+        len(directions),
+        exact=not lost.any(),
+    )
+
+
+def _scalar(name: _Name) -> np.dtype[Any]:
+    """The type of numpy or ml_dtypes that numkong means by a name."""
+    import ml_dtypes
+
+    return np.dtype(
+        {
+            "bf16": ml_dtypes.bfloat16,
+            "f16": np.float16,
+            "f32": np.float32,
+            "f64": np.float64,
+            "e4m3": ml_dtypes.float8_e4m3fn,
+            "e5m2": ml_dtypes.float8_e5m2,
+        }[name]
+    )
