@@ -66,8 +66,14 @@ class ColumnSums:
         numbers = to_float64(values, self._dtype)
         self._rows += len(numbers)
         self._sum += numbers.sum(axis=0)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             self._square += np.einsum("ij,ij->j", numbers, numbers)
+
+    def merge(self, other: ColumnSums) -> None:
+        """Take in the sums of another part of the table."""
+        self._rows += other._rows
+        self._sum += other._sum
+        self._square += other._square
 
     def finish(self) -> Columns:
         """The statistics."""

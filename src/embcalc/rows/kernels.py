@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from embcalc.core.decode import to_float32
+from embcalc.core import decode
 from embcalc.core.dtypes import DType
 
 Floats = NDArray[np.float64]
@@ -96,9 +96,7 @@ def to_float64(values: NDArray[Any], dtype: DType) -> Floats:
     """
     # A signalling NaN is data here, and no reason for a warning.
     with np.errstate(invalid="ignore"):
-        if dtype.name in ("F64", "I32", "U32", "I64", "U64"):
-            return values.astype(np.float64)
-        return to_float32(values, dtype).astype(np.float64)
+        return decode.to_float64(values, dtype)
 
 
 def row_lengths(numbers: Floats) -> Floats:
@@ -244,13 +242,13 @@ def _scalar(name: _Name) -> np.dtype[Any]:
     """The type of numpy or ml_dtypes that numkong means by a name."""
     import ml_dtypes
 
-    return np.dtype(
-        {
-            "bf16": ml_dtypes.bfloat16,
-            "f16": np.float16,
-            "f32": np.float32,
-            "f64": np.float64,
-            "e4m3": ml_dtypes.float8_e4m3fn,
-            "e5m2": ml_dtypes.float8_e5m2,
-        }[name]
-    )
+    scalars: dict[_Name, Any] = {
+        "bf16": ml_dtypes.bfloat16,
+        "f16": np.float16,
+        "f32": np.float32,
+        "f64": np.float64,
+        "e4m3": ml_dtypes.float8_e4m3fn,
+        "e5m2": ml_dtypes.float8_e5m2,
+    }
+    scalar: np.dtype[Any] = np.dtype(scalars[name])
+    return scalar

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 from embcalc.core.blocks import RowBlock
 from embcalc.core.dtypes import DType
 from embcalc.core.progress import Progress, silent
+from embcalc.core.tables import TensorInfo
 from embcalc.rows.access import RowSource
 from embcalc.rows.columns import Columns, ColumnSums
 from embcalc.rows.elements import Elements, block_absmax
@@ -18,8 +22,10 @@ from embcalc.rows.fingerprints import bit_keys
 from embcalc.rows.kernels import Dots, Floats, Kernels, kernels_for, to_float64
 from embcalc.rows.signatures import SignatureMaker, Signatures
 
-SAMPLE_ROWS = 1024
+SAMPLE_ROWS = 512
 """Rows kept, evenly spread, to look for collapsed clusters."""
+PARALLEL_BYTES = 32 << 20
+"""Tables below this size are done before a second thread has begun."""
 _REPORT_EVERY = 16
 
 
@@ -71,6 +77,7 @@ def scan(
     name: str,
     *,
     directions: Floats | None = None,
+    workers: int = 1,
     progress: Progress = silent,
 ) -> RowScan:
     """Read a table once, in blocks that stay in the cache.
@@ -79,6 +86,8 @@ def scan(
         checkpoint: where the table lies.
         name: its stored name; `[rows, width]`.
         directions: `[k, width]` to multiply every row with.
+        workers: threads that read a share of a large table each; kernels run without the lock
+            of the interpreter.
         progress: told about the bytes done.
 
     Raises:
@@ -86,81 +95,163 @@ def scan(
         SourceError: the file cannot be read.
     """
     tensor = checkpoint.tensors[name]
-    work: _Pass | None = None
-    for number, block in enumerate(checkpoint.blocks(name)):
-        if work is None:
-            work = _Pass(tensor.rows, tensor.width, block.dtype, directions)
-        work.add(block)
-        if number % _REPORT_EVERY == 0:
-            done = block.start + len(block.values)
-            progress(name, tensor.nbytes * done // tensor.rows, tensor.nbytes)
+    dtype = _carried_dtype(checkpoint, tensor)
+    rows = _Rows.of(tensor.rows, _decoded_width(tensor.width, dtype), dtype, directions)
+    meter = _Meter(tensor, progress)
+    if tensor.nbytes < PARALLEL_BYTES:
+        workers = 1
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            tallies = list(
+                pool.map(
+                    lambda part: _read_part(checkpoint, name, part, rows, meter),
+                    _parts(tensor.rows, workers),
+                )
+            )
+        except BaseException:
+            meter.stopped = True
+            raise
     progress(name, tensor.nbytes, tensor.nbytes)
-    if work is None:
-        work = _Pass(tensor.rows, tensor.width, tensor.dtype, directions)
-    return work.result()
+    return _result(rows, tallies)
 
 
-class _Pass:
-    """The accumulators of one pass."""
+def _carried_dtype(checkpoint: RowSource, tensor: TensorInfo) -> DType:
+    """The dtype of the blocks: a reader that dequantises says F32."""
+    for block in checkpoint.blocks(tensor.name, range(min(1, tensor.rows))):
+        return block.dtype
+    return tensor.dtype
 
-    def __init__(self, rows: int, width: int, dtype: DType, directions: Floats | None) -> None:
-        self._dtype = dtype
-        self._kernels: Kernels = kernels_for(dtype)
-        self._norms = np.zeros(rows)
-        self._nonfinite = np.zeros(rows, dtype=np.bool_)
-        self._keys = np.zeros(rows, dtype=np.uint64)
+
+def _parts(rows: int, workers: int) -> list[range]:
+    bounds = [rows * part // workers for part in range(workers + 1)]
+    return [range(low, high) for low, high in pairwise(bounds)]
+
+
+def _decoded_width(width: int, dtype: DType) -> int:
+    """Numbers a row: a complex one counts twice."""
+    return 2 * width if dtype.kind == "complex" else width
+
+
+@dataclass(slots=True)
+class _Meter:
+    """Adds up what all threads have done."""
+
+    tensor: TensorInfo
+    progress: Progress
+    done: int = 0
+    stopped: bool = False
+    """Set when the run ends early; threads give up at their next block."""
+    lock: Lock = field(default_factory=Lock)
+
+    def add(self, rows: int) -> None:
+        """Report rows done."""
+        with self.lock:
+            self.done += rows
+            done = self.tensor.nbytes * self.done // self.tensor.rows
+            self.progress(self.tensor.name, done, self.tensor.nbytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Numbers of all rows; each thread fills its own part of the arrays."""
+
+    width: int
+    dtype: DType
+    kernels: Kernels
+    dots: Dots
+    norms: Floats
+    nonfinite: NDArray[np.bool_]
+    keys: NDArray[np.uint64]
+    projections: Floats
+    signatures: SignatureMaker | None
+
+    @classmethod
+    def of(cls, rows: int, width: int, dtype: DType, directions: Floats | None) -> _Rows:
+        """Empty arrays, and kernels prepared for the dtype."""
+        kernels = kernels_for(dtype)
         asked = np.empty((0, width)) if directions is None else directions
-        self._projections = np.zeros((rows, 1 + len(asked)))
-        self._dots: Dots = self._kernels.dots(np.concatenate([np.ones((1, width)), asked]))
-        self._signatures = SignatureMaker.build(rows, width, dtype, self._kernels)
-        self._absmax = 0.0
-        self._columns = ColumnSums(rows, width, dtype)
-        self._sample_step = max(1, rows // SAMPLE_ROWS)
-        self._sample: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
-        self._width = width
+        return cls(
+            width=width,
+            dtype=dtype,
+            kernels=kernels,
+            # The first direction sums up the row.
+            dots=kernels.dots(np.concatenate([np.ones((1, width)), asked])),
+            norms=np.zeros(rows),
+            nonfinite=np.zeros(rows, dtype=np.bool_),
+            keys=np.zeros(rows, dtype=np.uint64),
+            projections=np.zeros((rows, 1 + len(asked))),
+            signatures=SignatureMaker.build(rows, width, dtype, kernels),
+        )
 
-    def add(self, block: RowBlock) -> None:
+
+class _Tally:
+    """What one thread adds up over its part."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self.absmax = 0.0
+        self.columns = ColumnSums(len(rows.norms), rows.width, rows.dtype)
+        self.sample: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+        self._step = max(1, len(rows.norms) // SAMPLE_ROWS)
+
+    def add(self, rows: _Rows, block: RowBlock) -> None:
         """Take in one block."""
-        values, dtype = block.values, self._dtype
+        values, dtype = block.values, rows.dtype
         here = slice(block.start, block.start + len(values))
-        norms, nonfinite = row_norms(values, dtype, self._kernels)
-        self._norms[here] = norms
-        self._nonfinite[here] = nonfinite
-        self._keys[here] = bit_keys(values)
-        self._projections[here] = self._dots(values)
-        self._absmax = max(self._absmax, block_absmax(values, dtype))
-        if self._signatures is not None:
-            self._signatures.add(here, values)
-        self._columns.add(block, nonfinite)
-        self._keep_sample(block, norms)
+        norms, nonfinite = row_norms(values, dtype, rows.kernels)
+        rows.norms[here] = norms
+        rows.nonfinite[here] = nonfinite
+        rows.keys[here] = bit_keys(values)
+        rows.projections[here] = rows.dots(values)
+        if rows.signatures is not None:
+            rows.signatures.add(here, values)
+        self.absmax = max(self.absmax, block_absmax(values, dtype))
+        self.columns.add(block, nonfinite)
+        self._keep_sample(block, norms, dtype)
 
-    def _keep_sample(self, block: RowBlock, norms: Floats) -> None:
-        first = -block.start % self._sample_step
-        chosen = np.arange(first, len(norms), self._sample_step)
+    def _keep_sample(self, block: RowBlock, norms: Floats, dtype: DType) -> None:
+        chosen = np.arange(-block.start % self._step, len(norms), self._step)
         chosen = chosen[np.isfinite(norms[chosen]) & (norms[chosen] > 0)]
         if len(chosen):
-            numbers = to_float64(block.values[chosen], self._dtype)
+            numbers = to_float64(block.values[chosen], dtype)
             numbers /= norms[chosen][:, None]
-            self._sample.append((chosen + block.start, numbers.astype(np.float32)))
+            self.sample.append((chosen + block.start, numbers.astype(np.float32)))
 
-    def result(self) -> RowScan:
-        """What the pass has gathered."""
-        finite = ~self._nonfinite
-        sample_rows = [rows for rows, _ in self._sample] or [np.empty(0, dtype=np.int64)]
-        sample = [values for _, values in self._sample] or [
-            np.empty((0, self._width), dtype=np.float32)
-        ]
-        return RowScan(
-            norms=self._norms,
-            nonfinite=self._nonfinite,
-            keys=self._keys,
-            signatures=None if self._signatures is None else self._signatures.finish(self._norms),
-            projections=self._projections[:, 1:],
-            sample_rows=np.concatenate(sample_rows),
-            sample=np.concatenate(sample),
-            elements=Elements.from_rows(
-                self._norms[finite], self._projections[finite, 0], self._width, self._absmax
-            ),
-            columns=self._columns.finish(),
-            dtype=self._dtype,
-        )
+
+def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter: _Meter) -> _Tally:
+    tally = _Tally(rows)
+    unreported = 0
+    for number, block in enumerate(checkpoint.blocks(name, part)):
+        if meter.stopped:
+            break
+        tally.add(rows, block)
+        unreported += len(block.values)
+        if number % _REPORT_EVERY == 0:
+            meter.add(unreported)
+            unreported = 0
+    return tally
+
+
+def _result(rows: _Rows, tallies: list[_Tally]) -> RowScan:
+    finite = ~rows.nonfinite
+    sample = [part for tally in tallies for part in tally.sample]
+    none = np.empty(0, dtype=np.int64), np.empty((0, rows.width), dtype=np.float32)
+    columns = tallies[0].columns
+    for other in tallies[1:]:
+        columns.merge(other.columns)
+    return RowScan(
+        norms=rows.norms,
+        nonfinite=rows.nonfinite,
+        keys=rows.keys,
+        signatures=None if rows.signatures is None else rows.signatures.finish(rows.norms),
+        projections=rows.projections[:, 1:],
+        sample_rows=np.concatenate([numbers for numbers, _ in sample or [none]]),
+        sample=np.concatenate([values for _, values in sample or [none]]),
+        elements=Elements.from_rows(
+            rows.norms[finite],
+            rows.projections[finite, 0],
+            rows.width,
+            max(tally.absmax for tally in tallies),
+        ),
+        columns=columns.finish(),
+        dtype=rows.dtype,
+    )

@@ -32,6 +32,8 @@ class Model:
     document: Mapping[str, Any]
     """config.json as it stands; empty where there is none."""
     tables: tuple[EmbeddingTable, ...]
+    local: bool
+    """Whether the files lie on this machine, where reading in parallel costs no requests."""
     tokenizer_folder: Folder
     vocabulary: Vocabulary | None
 
@@ -128,8 +130,16 @@ def open_model(address: str, tokenizer: str | None = None, tensor: str | None = 
             model_type=config.model_type if config else None,
             named=tensor,
         ),
+        local=_is_local(place.folder, checkpoint),
         tokenizer_folder=words.folder,
         vocabulary=read_vocabulary(words.folder, None if tokenizer is None else words.file),
+    )
+
+
+def _is_local(folder: Folder, checkpoint: Checkpoint) -> bool:
+    names = set(folder.names())
+    return all(
+        name in names and folder.open(name).local_path is not None for name in checkpoint.files
     )
 
 
