@@ -13,7 +13,7 @@ from embcalc.rows.kernels import Floats, Kernels
 
 MIN_WIDTH = 16
 """Below this width unrelated rows point the same way by chance."""
-_COLUMNS = 256
+_COLUMNS = 128
 _BANDS = 3
 _PER_BAND = 8
 _CELL = 0.5
