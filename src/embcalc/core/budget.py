@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from embcalc.core.logits import ID_BYTES, Batch, Head, Step, lookup_and_logits
 from embcalc.core.memory import Table, Training, token_rows, total_bytes, with_rows
-from embcalc.core.reports.estimate import Budget
 from embcalc.core.sharding import Layout, largest_rank
 
 SEARCH_LIMIT = 2**40
 """Rows or tokens beyond which nobody asks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What fits into so many bytes."""
+
+    bytes: int
+    needs: Mapping[str, int]
+    """By regime: the layer (on its fullest rank, grown) and the batch."""
+    fits: Mapping[str, bool]
+    largest_vocab_size: Mapping[str, int]
+    """Rows that still fit, 0 where none does."""
+    largest_batch_tokens: Mapping[str, int] | None
+    """B x T that still fit beside the layer; None without a batch."""
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether no regime that was asked for fits."""
+        return not any(self.fits.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,14 +10,13 @@ from embcalc.core.class_defaults import ClassDefaults, class_defaults
 from embcalc.core.config_keys import (
     FACTORISED_KEYS,
     HIDDEN_KEYS,
-    LARGEST_ROWS,
-    LARGEST_WIDTH,
     LESSER_HIDDEN_KEYS,
     VOCABULARY_KEYS,
     Level,
     levels,
 )
 from embcalc.core.design_rows import DesignRows, design_rows
+from embcalc.core.limits import LARGEST_ROWS, LARGEST_WIDTH
 from embcalc.core.side_tables import SideTable, side_tables
 from embcalc.core.special_ids import SpecialId, special_ids
 from embcalc.errors import ConfigError

@@ -56,8 +56,6 @@ FACTORISED_KEYS = ("word_embed_proj_dim", "input_embedding_size", "embedding_siz
 
 DEEPEST = 3
 """Levels of nesting that are followed: two are known (`thinker_config.text_config`)."""
-LARGEST_ROWS = 2**32
-LARGEST_WIDTH = 2**24
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from embcalc.core.config_keys import LARGEST_ROWS, Level
+from embcalc.core.config_keys import Level
+from embcalc.core.limits import LARGEST_ROWS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,23 @@ from dataclasses import dataclass
 
 from embcalc.core.logits import Activations, Loss
 from embcalc.core.memory import VOCABULARY_ROLES, Table
-from embcalc.core.reports.estimate import EstimateReport, Explanation, MemoryRow
+from embcalc.core.reports.estimate import EstimateReport, MemoryRow
+from embcalc.core.role import Role
 from embcalc.core.sharding import PerRank
-from embcalc.core.tables import Role
 
 MEASURED = "measured: bytes of every torch 2.13 tensor after one training step"
 DEFINITION = "torch.nn.Embedding, torch.nn.Linear: one scalar a cell"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One number with the formula behind it."""
+
+    name: str
+    formula: str
+    filled: str
+    """The formula with its numbers, and the result."""
+    source: str
 
 
 @dataclass(frozen=True, slots=True)

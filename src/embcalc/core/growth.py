@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from embcalc.core.memory import Bytes, Table, Training, total_bytes, with_rows
-from embcalc.core.tables import Role
+from embcalc.core.role import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from embcalc.core.optimizers import Matrix, Optimizer
 from embcalc.core.regimes import Regime
-from embcalc.core.tables import Role
+from embcalc.core.role import Role
 
 VOCABULARY_ROLES = (Role.TOKEN, Role.OUTPUT)
 """Tables with a row for every token."""

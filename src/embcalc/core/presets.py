@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from embcalc.core.config import parse_config
-from embcalc.core.layer import Layer, layer_of_config
+from embcalc.core.layer import Layer
+from embcalc.core.layer_sources import layer_of_config
 from embcalc.data import load
 
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from embcalc.core.config_keys import LARGEST_ROWS, LARGEST_WIDTH
 from embcalc.core.layer import Overrides
-from embcalc.core.logits import Batch, Loss
+from embcalc.core.limits import LARGEST_COUNT, LARGEST_ROWS, LARGEST_WIDTH
 from embcalc.core.optimizers import BY_NAME as OPTIMIZERS
 from embcalc.core.optimizers import Optimizer
 from embcalc.core.regimes import BY_NAME as REGIMES
 from embcalc.core.regimes import Regime
-from embcalc.core.sharding import VOCABULARY_DIVISOR, Layout
-from embcalc.core.sizes import parse_size
-from embcalc.core.tables import Role
+from embcalc.core.role import Role
 from embcalc.errors import UsageError
 
-LARGEST_COUNT = 2**40
-"""Of parameters, tokens in a batch, ranks: beyond it is a slip of the hand."""
+# Batches, layouts and budgets are loaded when one is asked for: start-up is counted in ms.
+if TYPE_CHECKING:
+    from embcalc.core.logits import Batch, Loss
+    from embcalc.core.sharding import Layout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,7 @@ class EstimateRequest:
             _known("freeze", role, [known.value for known in FREEZABLE])
         _known("optimizer", self.optimizer, OPTIMIZERS)
         if self.loss is not None:
-            _known("loss", self.loss, [loss.value for loss in Loss])
+            _known("loss", self.loss, LOSSES)
         if self.budget is not None:
             _in_range("budget", self.budget_bytes, 1, None)
 
@@ -86,12 +85,16 @@ class EstimateRequest:
         """B and T, or None."""
         if self.batch_size is None or self.seq_len is None:
             return None
+        from embcalc.core.logits import Batch
+
         return Batch(self.batch_size, self.seq_len)
 
     @property
     def loss_kind(self) -> Loss:
         """HF Trainer's unless said otherwise."""
-        return Loss(self.loss or Loss.TRAINER)
+        from embcalc.core.logits import Loss
+
+        return Loss(self.loss or "trainer")
 
     @property
     def layout(self) -> Layout | None:
@@ -104,6 +107,8 @@ class EstimateRequest:
         )
         if all(value is None for value in given):
             return None
+        from embcalc.core.sharding import VOCABULARY_DIVISOR, Layout
+
         return Layout(
             zero_stage=self.zero_stage or 0,
             data_parallel=self.data_parallel or 1,
@@ -115,7 +120,17 @@ class EstimateRequest:
     @property
     def budget_bytes(self) -> int | None:
         """The budget in bytes, or None."""
-        return parse_size(self.budget) if isinstance(self.budget, str) else self.budget
+        if not isinstance(self.budget, str):
+            return self.budget
+        from embcalc.core.sizes import parse_size
+
+        return parse_size(self.budget)
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether growth, a batch, ranks or a budget are asked for."""
+        wanted = (self.add_tokens, self.pad_to, self.trainable_rows, self.batch_size, self.budget)
+        return any(value is not None for value in wanted) or self.layout is not None
 
     @property
     def overrides(self) -> Overrides:
@@ -128,6 +143,8 @@ class EstimateRequest:
         )
 
 
+LOSSES = ("trainer", "manual", "no-upcast", "chunked")
+"""The values of `Loss`."""
 FREEZABLE = (Role.TOKEN, Role.OUTPUT, Role.POSITION, Role.TOKEN_TYPE, Role.PER_LAYER)
 _RANGES: tuple[tuple[str, int, int | None], ...] = (
     ("vocab_size", 1, LARGEST_ROWS),
@@ -183,6 +200,8 @@ def _known(name: str, value: str, known: Iterable[str]) -> None:
     names = list(known)
     if value in names:
         return
+    import difflib
+
     close = difflib.get_close_matches(value, names, n=2)
     raise UsageError(
         f"{flag(name)} {value[:40]!r} is not known",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from embcalc.core.growth import padded
 from embcalc.core.memory import Bytes, Table, Training, is_tied, total_bytes
-from embcalc.core.tables import Role
+from embcalc.core.role import Role
 
 VOCABULARY_DIVISOR = 128
 """Megatron-LM's `--make-vocab-size-divisible-by`."""

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from embcalc.core.class_defaults import ClassDefaults, SideDefault, class_defaults
-from embcalc.core.config_keys import LARGEST_ROWS, LARGEST_WIDTH, Level
-from embcalc.core.tables import Role
+from embcalc.core.config_keys import Level
+from embcalc.core.limits import LARGEST_ROWS, LARGEST_WIDTH
+from embcalc.core.role import Role
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from math import prod
 from typing import Literal
 
 from embcalc.core.dtypes import DType
+from embcalc.core.role import Role
 
-
-class Role(StrEnum):
-    """What a tensor is to the embedding layer."""
-
-    TOKEN = "token"  # noqa: S105 - a role, no password
-    OUTPUT = "output"
-    POSITION = "position"
-    TOKEN_TYPE = "token_type"  # noqa: S105 - a role, no password
-    PER_LAYER = "per_layer"
-    OUTPUT_BIAS = "output_bias"
-    CODEBOOK = "codebook"
-    MTP_TOKEN = "mtp_token"  # noqa: S105 - a role, no password
-    MTP_OUTPUT = "mtp_output"
-    TOKEN_EXTRA = "token_extra"  # noqa: S105 - a role, no password
-    OTHER = "other"
+__all__ = ["EmbeddingTable", "Role", "TensorInfo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 import re
 from typing import TYPE_CHECKING
 
 from embcalc.core.estimate import estimate_layer
-from embcalc.core.layer import Layer, layer_of_config, layer_of_flags, overridden
-from embcalc.core.reports.estimate import EstimateReport
+from embcalc.core.layer import Layer, layer_of_flags, overridden
 from embcalc.core.request import EstimateRequest
 from embcalc.errors import ConfigError, SourceError, UsageError
 
@@ -17,6 +14,7 @@ if TYPE_CHECKING:
     from embcalc.checkpoints import Checkpoint
     from embcalc.core.config import ModelConfig
     from embcalc.core.files import Folder
+    from embcalc.core.reports.estimate import EstimateReport
     from embcalc.core.tables import EmbeddingTable
 
 _WEIGHTS = re.compile(r"\.(safetensors|bin|pt|pth|ckpt|gguf|npz|npy|safetensors\.index\.json)$")
@@ -76,6 +74,8 @@ def _preset(model: str) -> Layer | None:
 
 
 def _close_presets(model: str) -> list[str]:
+    import difflib
+
     from embcalc.core.presets import names
 
     return difflib.get_close_matches(model.lower(), names(), n=4, cutoff=0.6)
@@ -89,6 +89,7 @@ def _preset_hint(model: str) -> str:
 
 
 def _of_files(model: str, request: EstimateRequest) -> Layer:
+    from embcalc.core.layer_sources import layer_of_config
     from embcalc.sources import locate
 
     place = locate(model)
@@ -114,6 +115,8 @@ def _is_remote(folder: Folder) -> bool:
 
 
 def _read_config(folder: Folder, name: str) -> ModelConfig:
+    import json
+
     from embcalc.core.config import parse_config
 
     content = folder.open(name).read()
@@ -134,7 +137,7 @@ def _of_checkpoint(
     folder: Folder, file: str | None, config: ModelConfig | None, model: str
 ) -> Layer:
     from embcalc.checkpoints import open_checkpoint
-    from embcalc.core.layer import layer_of_checkpoint
+    from embcalc.core.layer_sources import layer_of_checkpoint
     from embcalc.core.roles import embedding_tables
     from embcalc.core.tying import expects_head, verdict
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from embcalc.core.growth import FineTuning, Growth
-from embcalc.core.layer import Source, Stored, TiedSource
-from embcalc.core.logits import Activations
-from embcalc.core.memory import Bytes, Table, Transients
-from embcalc.core.regimes import Regime
-from embcalc.core.sharding import PerRank
+# Fields of a dataclass are not evaluated: a report without a batch loads nothing about batches.
+if TYPE_CHECKING:
+    from embcalc.core.budget import Budget
+    from embcalc.core.formulas import Explanation
+    from embcalc.core.growth import FineTuning, Growth
+    from embcalc.core.layer import Source, Stored, TiedSource
+    from embcalc.core.logits import Activations
+    from embcalc.core.memory import Bytes, Table, Transients
+    from embcalc.core.regimes import Regime
+    from embcalc.core.sharding import PerRank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,36 +57,6 @@ class MemoryRow:
     """Each table of the report, a shared head with nothing."""
     transients: Transients
     bytes_per_parameter: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """What fits into so many bytes."""
-
-    bytes: int
-    needs: Mapping[str, int]
-    """By regime: the layer (on its fullest rank, grown) and the batch."""
-    fits: Mapping[str, bool]
-    largest_vocab_size: Mapping[str, int]
-    """Rows that still fit, 0 where none does."""
-    largest_batch_tokens: Mapping[str, int] | None
-    """B x T that still fit beside the layer; None without a batch."""
-
-    @property
-    def exceeded(self) -> bool:
-        """Whether no regime that was asked for fits."""
-        return not any(self.fits.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """One number with the formula behind it."""
-
-    name: str
-    formula: str
-    filled: str
-    """The formula with its numbers, and the result."""
-    source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

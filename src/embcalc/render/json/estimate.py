@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from embcalc.core.growth import FineTuning, Growth
-from embcalc.core.logits import Activations
 from embcalc.core.memory import Bytes, Table
-from embcalc.core.reports.estimate import Budget, EstimateReport, Explanation, MemoryRow
-from embcalc.core.sharding import PerRank
+from embcalc.core.reports.estimate import EstimateReport, MemoryRow
 from embcalc.render.json.document import dumps
+
+if TYPE_CHECKING:
+    from embcalc.core.budget import Budget
+    from embcalc.core.formulas import Explanation
+    from embcalc.core.growth import FineTuning, Growth
+    from embcalc.core.logits import Activations
+    from embcalc.core.sharding import PerRank
 
 
 def render(report: EstimateReport) -> str:

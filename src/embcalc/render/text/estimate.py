@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from embcalc.core.memory import Table
 from embcalc.core.reports.estimate import EstimateReport, ModelFacts
 from embcalc.render.layout import safe, table
-from embcalc.render.text.estimate_batch import batch_lines, budget_lines, rank_lines
 from embcalc.render.text.estimate_memory import (
-    growth_lines,
+    Variants,
     legend_lines,
     memory_lines,
     memory_units,
@@ -33,7 +32,7 @@ def _lines(report: EstimateReport) -> Iterator[str]:
         yield from memory_lines(variant, units, named=len(variants) > 1)
     yield ""
     yield from legend_lines(report, units)
-    for section in (transient_lines, growth_lines, batch_lines, rank_lines, budget_lines):
+    for section in _sections(report):
         lines = list(section(variants))
         if lines:
             yield ""
@@ -44,6 +43,19 @@ def _lines(report: EstimateReport) -> Iterator[str]:
     if report.assumptions:
         yield ""
         yield from note_lines(report.assumptions)
+
+
+def _sections(report: EstimateReport) -> Iterator[Callable[[Variants], Iterator[str]]]:
+    """What was asked for; nothing else is loaded."""
+    yield transient_lines
+    if report.growth or report.fine_tuning:
+        from embcalc.render.text.estimate_growth import growth_lines
+
+        yield growth_lines
+    if report.activations or report.per_rank or report.budget:
+        from embcalc.render.text.estimate_batch import batch_lines, budget_lines, rank_lines
+
+        yield from (batch_lines, rank_lines, budget_lines)
 
 
 def _headline(model: ModelFacts, *, known: bool) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from embcalc.core.reports.estimate import Budget, EstimateReport
+from embcalc.core.budget import Budget
+from embcalc.core.reports.estimate import EstimateReport
 from embcalc.core.sharding import Layout, PerRank
 from embcalc.render.layout import table
 from embcalc.render.text.estimate_memory import Variants, merged, variant_name
