@@ -25,6 +25,10 @@ class SourceError(EmbcalcError):
     """An address that leads to no readable file: local, hub or remote."""
 
 
+class UnreachableError(SourceError):
+    """A place that does not answer now; it may on another day."""
+
+
 class CheckpointError(EmbcalcError):
     """A checkpoint that cannot be read as what it claims to be."""
 

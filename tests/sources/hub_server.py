@@ -216,12 +216,16 @@ class Handler(BaseHTTPRequestHandler):
             return
         blobs = repo.sizes and "blobs" in query
         siblings: list[dict[str, object]] = [
-            {"rfilename": file, "size": repo.size(file)} if blobs else {"rfilename": file}
-            for file in repo.files
+            self.sibling(repo, file) if blobs else {"rfilename": file} for file in repo.files
         ]
         siblings += [{"rfilename": file} for file in repo.extra_names]
         document = {"id": name, "sha": repo.sha, "private": False, "siblings": siblings}
         self.reply(200, json.dumps(document).encode(), {"Content-Type": "application/json"})
+
+    def sibling(self, repo: Repo, name: str) -> dict[str, object]:
+        size = repo.size(name)
+        lfs = {"lfs": {"size": size, "sha256": repo.etag(name), "pointerSize": 134}}
+        return {"rfilename": name, "size": size, **(lfs if size >= LARGE else {})}
 
     def resolve(self, name: str, revision: str, file: str) -> None:
         repo = self.repo(name)

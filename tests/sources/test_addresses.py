@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from embcalc.errors import SourceError
@@ -133,6 +133,7 @@ def test_a_folder_that_may_not_be_looked_into(tmp_path: Path) -> None:
         locate(str(tmp_path / "closed" / "model"))
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(st.sampled_from("./\\:ab\x00"), max_size=12))
 def test_a_safe_name_stays_inside(name: str) -> None:
     if is_safe(name):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,9 +8,10 @@ import numpy as np
 import pytest
 
 from embcalc.checkpoints import open_checkpoint
+from embcalc.errors import UnreachableError
 from embcalc.sources import locate
 from embcalc.sources.traffic import TRAFFIC
-from tests.sources.hub_server import HubServer, Repo
+from tests.sources.hub_server import HubServer, Repo, status
 
 WEIGHTS = "model.safetensors"
 
@@ -57,3 +59,34 @@ def test_nothing_of_the_weights_stays_on_disk(model: Path, hub: HubServer, tmp_p
     rows("org/name")
     cached = [path for path in (tmp_path / "hf-cache").rglob("*") if path.is_file()]
     assert cached == []
+
+
+@pytest.fixture
+def sharded(hub: HubServer, tiny_checkpoint: Callable[..., Path]) -> dict[str, bytes]:
+    """Twelve shards on the hub as org/sharded; their index names ten."""
+    table = np.arange(12, dtype=np.float32).reshape(3, 4)
+    shards = {}
+    for number in range(1, 13):
+        folder = tiny_checkpoint({f"layers.{number}.embed_tokens.weight": table + number})
+        shards[f"model-{number:05}-of-00012.safetensors"] = (folder / WEIGHTS).read_bytes()
+    index = {f"layers.{n}.embed_tokens.weight": name for n, name in enumerate(shards, 1) if n < 11}
+    files = {**shards, "model.safetensors.index.json": json.dumps({"weight_map": index}).encode()}
+    hub.repos["org/sharded"] = Repo(dict(files))
+    return shards
+
+
+def test_the_headers_of_the_shards_that_the_index_names(
+    sharded: dict[str, bytes], hub: HubServer
+) -> None:
+    checkpoint = open_checkpoint(locate("org/sharded").folder)
+    assert len(checkpoint.tensors) == 10
+    asked = [line for line in hub.requests if line.endswith(".safetensors")]
+    assert len(asked) == len(set(asked)) == 10
+
+
+def test_a_shard_that_cannot_be_reached_is_no_fault_of_the_checkpoint(
+    sharded: dict[str, bytes], hub: HubServer
+) -> None:
+    hub.always("GET .*model-00004", status(503))
+    with pytest.raises(UnreachableError, match="HTTP 503"):
+        open_checkpoint(locate("org/sharded").folder)

@@ -169,7 +169,7 @@ def test_a_hub_that_is_down_gives_way_to_the_cache(
     assert "HTTP 503; reading what the cache holds of org/name" in caplog.text
 
 
-@pytest.mark.parametrize("fault", [hang_up, status(500), status(404)])
+@pytest.mark.parametrize("fault", [hang_up, status(500), status(404), status(429)])
 def test_a_text_file_that_cannot_be_had(
     hub: HubServer, repo: Repo, fault: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -265,3 +265,27 @@ def test_other_refusals_name_the_status(hub: HubServer, repo: Repo, code: int) -
 def test_disabled_repository(hub: HubServer, repo: Repo) -> None:
     hub.always(INFO, status(403, X_Error_Message="Access to this resource is disabled."))
     assert refused("org/name")[0] == "org/name was disabled on the hub"
+
+
+def test_a_link_that_expires_is_asked_for_again(hub: HubServer, repo: Repo) -> None:
+    file = locate("org/name").folder.open("model.safetensors")
+    assert file.read(0, 8) == BYTES[:8]
+    hub.fault("GET /org/name::", status(403))
+    assert file.read(1_000_000, 8) == BYTES[1_000_000:1_000_008]
+    links = [line for line in hub.requests if "/resolve/" in line]
+    assert len(links) == 2
+
+
+def test_a_link_that_never_works_is_refused(hub: HubServer, repo: Repo) -> None:
+    hub.always("GET /org/name::", status(403))
+    message, _ = refused("org/name", read="model.safetensors")
+    assert "HTTP 403" in message
+
+
+@pytest.mark.parametrize("pattern", ["HEAD .*config.json", "GET .*config.json"])
+def test_a_text_file_survives_a_broken_connection(hub: HubServer, repo: Repo, pattern: str) -> None:
+    from huggingface_hub.utils import are_progress_bars_disabled
+
+    hub.fault(pattern, hang_up)
+    assert locate("org/name").folder.open("config.json").read() == b"{}"
+    assert not are_progress_bars_disabled()

@@ -3,15 +3,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from embcalc.errors import SourceError
 from embcalc.sources import ranged, retry
+from embcalc.sources.local import LocalFile
 from embcalc.sources.prefetch import WORKERS, side_by_side
-from embcalc.sources.ranged import PIECE, RangedFile
+from embcalc.sources.ranged import PIECE, RangedFile, warm
 from embcalc.sources.retry import Patience, TransientError, persistently
 
 CONTENT = bytes(range(251)) * 40_000
@@ -44,6 +46,10 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.0)
 
 
+QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@QUIET
 @given(st.lists(st.tuples(st.integers(0, 60_000), st.none() | st.integers(0, 70_000)), max_size=12))
 def test_reads_are_slices_in_any_order(reads: list[tuple[int, int | None]]) -> None:
     content = CONTENT[:50_000]
@@ -181,6 +187,43 @@ def test_a_stopped_fetch_ends_early() -> None:
         RangedFile(Origin(), "x")._fetch(0, 100_000, stop)
 
 
+def test_heads_are_fetched_side_by_side() -> None:
+    together = threading.Barrier(4, timeout=5)
+
+    class Slow(Origin):
+        def chunks(self, start: int, length: int) -> Iterator[bytes]:
+            together.wait()
+            yield from super().chunks(start, length)
+
+    origins = [Slow() for _ in range(4)]
+    files = [RangedFile(origin, str(number)) for number, origin in enumerate(origins)]
+    warm([*files, LocalFile(Path(__file__), "not remote")])
+    assert [file.read(0, 100) for file in files] == [CONTENT[:100]] * 4
+    assert [len(origin.asked) for origin in origins] == [1] * 4
+
+
+def test_a_head_that_fails_is_told_when_it_is_read() -> None:
+    class Broken(Origin):
+        def chunks(self, start: int, length: int) -> Iterator[bytes]:
+            self.asked.append((start, length))
+            raise SourceError("gated")
+
+    origin = Broken()
+    file = RangedFile(origin, "x")
+    warm([file])
+    with pytest.raises(SourceError, match="gated"):
+        file.read(0, 8)
+    assert len(origin.asked) == 1
+
+
+def test_head_tail_and_place_are_held_at_once() -> None:
+    origin = Origin()
+    file = RangedFile(origin, "x")
+    for at in (0, len(CONTENT) - 100, 5_000_000, 10, len(CONTENT) - 50, 5_000_100, 0):
+        assert file.read(at, 40) == CONTENT[at : at + 40]
+    assert len(origin.asked) == 3
+
+
 def test_waits_double_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "FIRST_WAIT", 0.5)
     waits: list[float] = []
@@ -199,3 +242,11 @@ def test_a_server_may_ask_for_a_short_wait_only() -> None:
     assert waits == [5]
     with pytest.raises(TransientError):
         Patience(sleep=waits.append).after(TransientError("x", wait=60))
+
+
+def test_large_reads_take_parallel_pieces() -> None:
+    origin = Origin()
+    assert RangedFile(origin, "x").read(3, 9_000_000) == CONTENT[3:9_000_003]
+    assert sorted(origin.asked) == [
+        (3, PIECE), (3 + PIECE, PIECE), (3 + 2 * PIECE, 9_000_000 - 2 * PIECE)
+    ]  # fmt: skip

@@ -108,3 +108,27 @@ def test_a_whole_bucket_is_too_much(monkeypatch: pytest.MonkeyPatch, model: Path
     monkeypatch.setattr(names, "MAX_FILES", 2)
     with pytest.raises(SourceError, match="more than 2 files"):
         locate(in_memory(model)).folder.names()
+
+
+def test_a_file_that_goes_away_while_it_is_read(model: Path) -> None:
+    address = in_memory(model)
+    file = locate(address).folder.open("model.safetensors")
+    fsspec.filesystem("memory").store.clear()
+    with pytest.raises(SourceError, match="does not exist"):
+        file.read(0, 8)
+
+
+def test_a_plug_in_without_sizes(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    address = in_memory(model)
+    found = locate(f"{address}/model.safetensors")
+    told = MemoryFileSystem.info
+
+    def without(self: MemoryFileSystem, path: str, **options: object) -> dict[str, object]:
+        return {**told(self, path, **options), "size": None}
+
+    monkeypatch.setattr(MemoryFileSystem, "info", without)
+    with pytest.raises(SourceError, match="does not tell its size"):
+        locate(f"{address}/model.safetensors").folder.open("model.safetensors").read(0, 8)
+    assert found.folder.open("model.safetensors").size

@@ -8,7 +8,7 @@ import pytest
 from embcalc.checkpoints import open_checkpoint
 from embcalc.errors import SourceError
 from embcalc.sources import locate
-from tests.sources.hub_server import HubServer, status
+from tests.sources.hub_server import Handler, HubServer, Repo, lies, page, status
 from tests.sources.web_server import serving
 
 pytestmark = pytest.mark.usefixtures("hub")  # its session and its short waits, not its address
@@ -131,3 +131,55 @@ def test_a_server_that_is_out_of_order(model: Path, hub: HubServer) -> None:
     hub.always("GET", status(503))
     with pytest.raises(SourceError, match="HTTP 503"):
         locate(f"{hub.cdn}/folder").folder.names()
+
+
+@pytest.mark.parametrize(
+    ("code", "message"), [(401, "access refused"), (403, "access refused"), (418, "HTTP 418")]
+)
+def test_refusals_of_a_web_server(hub: HubServer, code: int, message: str) -> None:
+    hub.always("GET", status(code))
+    with pytest.raises(SourceError, match=message) as caught:
+        locate(f"{hub.url}/model.safetensors").folder.open("model.safetensors").read(0, 8)
+    assert caught.value.hint
+
+
+def test_a_server_that_does_not_tell_the_size(hub: HubServer) -> None:
+    hub.always("GET", lies(Content_Range="bytes 0-0/*"))
+    with pytest.raises(SourceError, match="does not tell its size"):
+        locate(f"{hub.url}/model.safetensors").folder.open("model.safetensors").read(0, 8)
+
+
+def test_a_folder_that_is_no_page(hub: HubServer) -> None:
+    hub.fault("GET", page(b"{}", "application/json"))
+    assert locate(f"{hub.url}/folder").folder.names() == ()
+
+
+def test_a_page_that_breaks_off_is_read_again(model: Path, hub: HubServer) -> None:
+    def short(handler: Handler) -> bool:
+        handler.reply(200, b"<a", {"Content-Length": "5000", "Content-Type": "text/html"})
+        handler.hang_up()
+        return True
+
+    links = (
+        b"<a href='model.safetensors'>x</a><a href='../up.json'>y</a><a href='//else/z.json'>z</a>"
+    )
+    hub.fault("GET", short, page(links))
+    assert locate(f"{hub.url}/folder").folder.names() == ("model.safetensors",)
+
+
+def test_a_file_longer_than_the_listing_says(hub: HubServer) -> None:
+    hub.repos["org/name"] = Repo({"model.safetensors": b"x" * 100})
+    file = locate("org/name").folder.open("model.safetensors")
+    hub.ranges = False
+    hub.repos["org/name"].files["model.safetensors"] = b"x" * 200
+    with pytest.raises(SourceError, match="has 200 bytes, not 100 as listed"):
+        file.read(0, 8)
+
+
+def test_a_small_file_without_ranges_is_taken_as_it_comes(
+    hub: HubServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub.repos["org/name"] = Repo({"model.safetensors": b"x" * 100})
+    hub.ranges = False
+    assert locate("org/name").folder.open("model.safetensors").read() == b"x" * 100
+    assert caplog.messages == []  # all of it was asked for

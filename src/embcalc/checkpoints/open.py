@@ -92,13 +92,14 @@ def _only_other_family(index: str, files: Sequence[str]) -> bool:
 
 
 def _open_index(folder: Folder, index: str, names: Sequence[str]) -> Checkpoint:
-    return open_indexed(
-        folder.label, read_index(folder, index), names, lambda name: open_file(folder.open(name))
-    )
+    read = read_index(folder, index)
+    folder.expect(sorted(set(read.weight_map.values()).intersection(names)))
+    return open_indexed(folder.label, read, names, lambda name: open_file(folder.open(name)))
 
 
 def _open_choice(folder: Folder, files: Sequence[str], names: Sequence[str]) -> Checkpoint:
     choice = choose(files, {name: _size(folder, name) for name in files})
+    folder.expect(choice.files)
     checkpoint = open_files(folder.label, choice.files, lambda name: open_file(folder.open(name)))
     return with_problems(checkpoint, (*choice.problems, *unfinished(names)))
 

@@ -10,7 +10,7 @@ from embcalc.checkpoints.index import Index
 from embcalc.checkpoints.messages import counted, listed
 from embcalc.core.findings import Problem, Severity
 from embcalc.core.tables import TensorInfo
-from embcalc.errors import CheckpointError, EmbcalcError, SourceError
+from embcalc.errors import CheckpointError, EmbcalcError, SourceError, UnreachableError
 
 Opener = Callable[[str], Checkpoint]
 
@@ -74,6 +74,8 @@ def _open_each(files: Sequence[str], opener: Opener) -> tuple[list[Checkpoint], 
     for file in files:
         try:
             parts.append(opener(file))
+        except UnreachableError:
+            raise  # says nothing about the checkpoint
         except (CheckpointError, SourceError) as error:
             first = first or error
             problems.append(Problem(error.message, error.hint, file, severity=Severity.ERROR))

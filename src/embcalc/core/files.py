@@ -6,7 +6,7 @@ addresses; readers and tokenizers see no difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 Buffer = bytes | memoryview
@@ -62,6 +62,12 @@ class Folder(Protocol):
 
         Raises:
             SourceError: there is no such file, or it cannot be read.
+        """
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Take a hint: the beginnings of these files are read next, in this order.
+
+        A remote folder fetches them side by side; what cannot be had is told when it is read.
         """
 
 

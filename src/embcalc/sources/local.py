@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 
@@ -130,6 +130,9 @@ class LocalFolder:
             except OSError as error:
                 raise _unreadable(self._path, error) from error
         return self._names
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Do nothing: a disk needs no head start."""
 
     def open(self, name: str) -> File:
         """Open one file."""

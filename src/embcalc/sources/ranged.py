@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from threading import Event
+from collections.abc import Iterable, Iterator
+from threading import Event, Lock, Thread
 from typing import Protocol
 
-from embcalc.core.files import Buffer
+from embcalc.core.files import Buffer, File
 from embcalc.errors import SourceError
 from embcalc.sources.prefetch import side_by_side
 from embcalc.sources.retry import Patience, TransientError
@@ -17,6 +17,8 @@ READ_AHEAD = 1 << 14
 """Bytes that a small read fetches at least: most safetensors headers fit."""
 MAX_READ_AHEAD = 1 << 20
 """Bytes that a small read fetches at most, reached by reads that follow one another."""
+HEADS_AT_A_TIME = 8
+"""Connections that fetch the headers of a sharded checkpoint."""
 
 
 class Origin(Protocol):
@@ -48,6 +50,39 @@ class Origin(Protocol):
         """
 
 
+class _Windows:
+    """The last few parts of a file that were read: its head, its tail, where a reader stands."""
+
+    KEPT = 3
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[int, bytes]] = []
+        self._step = READ_AHEAD
+
+    def held(self, start: int, end: int) -> bytes | None:
+        """The bytes `[start, end)` where one window has all of them."""
+        for at, data in self._parts:
+            if at <= start and end <= at + len(data):
+                return data[start - at : end - at]
+        return None
+
+    def known(self, start: int) -> bytes:
+        """What the windows hold from `start` on, which may be nothing."""
+        parts = (data[start - at :] for at, data in self._parts if at <= start <= at + len(data))
+        return max(parts, key=len, default=b"")
+
+    def step(self, start: int) -> int:
+        """Bytes to fetch at least: more for reads that follow one another, few after a jump."""
+        at, data = self._parts[-1] if self._parts else (0, b"")
+        follows = bool(data) and at <= start <= at + len(data)
+        self._step = min(self._step * 2, MAX_READ_AHEAD) if follows else READ_AHEAD
+        return self._step
+
+    def add(self, at: int, data: bytes) -> None:
+        """Hold a further part; the oldest goes."""
+        self._parts = [*self._parts[1 - self.KEPT :], (at, data)]
+
+
 class RangedFile:
     """A file whose bytes are fetched when they are asked for, and never stored on disk."""
 
@@ -57,9 +92,9 @@ class RangedFile:
         self.name = name
         self._origin = origin
         self._size = size
-        self._at = 0
-        self._ahead = b""
-        self._step = READ_AHEAD
+        self._windows = _Windows()
+        self._lock = Lock()
+        self._failure: SourceError | None = None
 
     @property
     def size(self) -> int:
@@ -73,17 +108,31 @@ class RangedFile:
         end = self.size if length is None else min(start + length, self.size)
         if end <= start:
             return b""
-        held = self._held(start, end)
+        if end - start > MAX_READ_AHEAD:
+            return b"".join(self._pieces(start, end - start, PIECE))
+        with self._lock:
+            return self._read_window(start, end)
+
+    def warm(self) -> None:
+        """Fetch the head; a failure is raised when the head is read."""
+        with self._lock:
+            try:
+                self._read_window(0, min(1, self.size))
+            except SourceError as error:
+                self._failure = error
+
+    def _read_window(self, start: int, end: int) -> bytes:
+        if self._failure is not None:
+            raise self._failure
+        held = self._windows.held(start, end)
         if held is not None:
             return held
-        known = self._tail(start)
+        known = self._windows.known(start)
         begin = start + len(known)
-        fetch = end - begin
-        if end - start < MAX_READ_AHEAD:
-            fetch = min(max(fetch, self._next_step(start)), self.size - begin)
-            self._at, self._ahead = start, known + self._fetch(begin, fetch)
-            return self._ahead[: end - start]
-        return known + b"".join(self._pieces(begin, fetch, PIECE))
+        fetch = min(max(end - begin, self._windows.step(start)), self.size - begin)
+        data = known + self._fetch(begin, fetch)
+        self._windows.add(start, data)
+        return data[: end - start]
 
     def stream(self, start: int, length: int, block: int) -> Iterator[Buffer]:
         """Yield a byte range in blocks, from larger pieces fetched ahead in parallel."""
@@ -98,23 +147,6 @@ class RangedFile:
             view = memoryview(piece)
             for at in range(0, len(view), block):
                 yield view[at : at + block]
-
-    def _held(self, start: int, end: int) -> bytes | None:
-        offset = start - self._at
-        if offset < 0 or end > self._at + len(self._ahead):
-            return None
-        return self._ahead[offset : offset + end - start]
-
-    def _tail(self, start: int) -> bytes:
-        """What the window already holds from `start` on."""
-        offset = start - self._at
-        return self._ahead[offset:] if 0 <= offset < len(self._ahead) else b""
-
-    def _next_step(self, start: int) -> int:
-        """Grow the window for reads that follow one another, shrink it for jumps."""
-        follows = bool(self._ahead) and self._at <= start <= self._at + len(self._ahead)
-        self._step = min(self._step * 2, MAX_READ_AHEAD) if follows else READ_AHEAD
-        return self._step
 
     def _pieces(self, start: int, length: int, piece: int) -> Iterator[bytes]:
         end = start + length
@@ -155,3 +187,21 @@ class RangedFile:
                 f"the connection broke at byte {start + len(got):,} of {self._origin.label}",
                 hint="check the network and try again",
             )
+
+
+def warm(files: Iterable[File], workers: int = HEADS_AT_A_TIME) -> None:
+    """Begin to fetch the heads of remote files side by side; whoever reads one waits for it."""
+    todo = [file for file in files if isinstance(file, RangedFile)]
+    queue = iter(todo)
+    lock = Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                file = next(queue, None)
+            if file is None:
+                return
+            file.warm()
+
+    for _ in range(min(workers, len(todo))):
+        Thread(target=work, daemon=True, name="embcalc-warm").start()

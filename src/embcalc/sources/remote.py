@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from embcalc.errors import SourceError
 from embcalc.sources.http import one_line
 from embcalc.sources.local import MAX_DEPTH
 from embcalc.sources.names import bounded, is_hidden, is_safe
-from embcalc.sources.ranged import RangedFile
+from embcalc.sources.ranged import RangedFile, warm
 from embcalc.sources.traffic import TRAFFIC
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class RemoteFolder:
         only: tuple[str, int | None] | None = None,
     ) -> None:
         self.label = label
+        self._opened: dict[str, File] = {}
         self._system = system
         self._path = path
         self._depth = depth
@@ -85,8 +86,18 @@ class RemoteFolder:
         """Names of all files, hidden ones left out."""
         return tuple(sorted(self._listed()))
 
+    def expect(self, names: Iterable[str]) -> None:
+        """Begin to fetch the heads of these files, where the plug-in can do several at once."""
+        if getattr(self._system, "async_impl", False):
+            warm(self.open(name) for name in names)
+
     def open(self, name: str) -> File:
-        """Open one file."""
+        """Open one file; opened twice it is the same."""
+        if name not in self._opened:
+            self._opened[name] = self._open(name)
+        return self._opened[name]
+
+    def _open(self, name: str) -> File:
         if self._only is not None and name == self._only[0]:
             size = self._only[1]
         elif name in self._listed():

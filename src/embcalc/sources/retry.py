@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from embcalc.errors import SourceError
+from embcalc.errors import UnreachableError
 
 FIRST_WAIT = 0.5
 """Seconds before the second try; each further wait is twice as long."""
@@ -19,7 +19,7 @@ MAX_RESUMES = 30
 T = TypeVar("T")
 
 
-class TransientError(SourceError):
+class TransientError(UnreachableError):
     """A failure that may pass: a cut connection, a timeout, HTTP 429 or 5xx.
 
     Args:

@@ -6,6 +6,7 @@ otherwise the usual names of a model's files are tried.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
@@ -15,7 +16,7 @@ from embcalc.errors import SourceError
 from embcalc.sources.http import Answer, open_url, shown
 from embcalc.sources.http_file import HttpOrigin, Target, refusal
 from embcalc.sources.names import bounded, is_hidden, is_safe, names_a_file
-from embcalc.sources.ranged import RangedFile
+from embcalc.sources.ranged import RangedFile, warm
 from embcalc.sources.retry import Patience, persistently
 
 MAX_PAGE = 4_000_000
@@ -71,6 +72,7 @@ class WebFolder:
 
     def __init__(self, base: str, label: str, *, only: str | None = None, query: str = "") -> None:
         self.label = label
+        self._opened: dict[str, File] = {}
         self._base = base
         self._only = only
         self._query = query
@@ -85,8 +87,17 @@ class WebFolder:
             self._names = tuple(sorted(found))
         return self._names
 
+    def expect(self, names: Iterable[str]) -> None:
+        """Begin to fetch the heads of these files."""
+        warm(self.open(name) for name in names)
+
     def open(self, name: str) -> File:
-        """Open one file; its size is asked when it is needed."""
+        """Open one file; opened twice it is the same."""
+        if name not in self._opened:
+            self._opened[name] = self._open(name)
+        return self._opened[name]
+
+    def _open(self, name: str) -> File:
         url = urljoin(self._base, quote(name))
         if self._query and name == self._only:
             url += f"?{self._query}"

@@ -11,11 +11,12 @@ from pathlib import Path
 from huggingface_hub import constants
 
 from embcalc.core.files import Buffer, File
-from embcalc.errors import SourceError
+from embcalc.errors import SourceError, UnreachableError
 from embcalc.sources.http import Answer, one_line, translated
 from embcalc.sources.hub.repository import Repository
 from embcalc.sources.local import LocalFile
 from embcalc.sources.names import is_safe
+from embcalc.sources.retry import Patience, persistently
 from embcalc.sources.traffic import TRAFFIC
 
 COMMIT = re.compile(r"[0-9A-Za-z]{4,64}")
@@ -76,25 +77,44 @@ class CachedFile:
 
     def _downloaded(self) -> File:
         if self._file is None:
-            self._file = self._download()
+            self._file = persistently(self._download, Patience(tries=3))
         return self._file
 
     def _download(self) -> File:
         label = self._repository.label(self._path)
         try:
             with translated(label), _quiet_below(self._fallback.size):
-                path = self._fetch()
+                file = LocalFile(self._fetch(), self.name)
         except SourceError as error:
-            cause = error.__cause__
-            if isinstance(cause, OSError) and cause.errno in UNWRITABLE:
+            if _unwritable(error.__cause__):
                 return self._fallback
-            refused = _refusal(cause, label)
-            raise error if refused is None else self._repository.refuse(refused, label) from cause
+            raise self._told(error, label) from error.__cause__
         except ValueError as error:
             raise SourceError(f"{label} cannot be downloaded: {one_line(error)}") from error
-        file = LocalFile(path, self.name)
         TRAFFIC.count(file.size)
+        if file.size != self._fallback.size:
+            raise SourceError(
+                f"{label} has {file.size:,} bytes, not {self._fallback.size:,} as listed",
+                hint="a proxy may be in the way, or the repository changes right now; try again",
+            )
         return file
+
+    def _told(self, error: SourceError, label: str) -> SourceError:
+        """The error to raise: a broken connection may be tried again, other failures not.
+
+        huggingface_hub waits and tries again by itself where the hub answers with 429 or 5xx,
+        and raises LocalEntryNotFoundError in the end.
+        """
+        from huggingface_hub.errors import LocalEntryNotFoundError
+
+        answer = _answer(error.__cause__, label)
+        if answer is not None:
+            error = self._repository.refuse(answer, label)
+        elif not isinstance(error.__cause__, LocalEntryNotFoundError):
+            return error
+        if isinstance(error, UnreachableError):
+            return UnreachableError(error.message, error.hint)
+        return error
 
     def _fetch(self) -> Path:
         """Download under the name and the revision that the user gave.
@@ -112,7 +132,11 @@ class CachedFile:
         return path
 
 
-def _refusal(error: BaseException | None, label: str) -> Answer | None:
+def _unwritable(error: BaseException | None) -> bool:
+    return isinstance(error, OSError) and error.errno in UNWRITABLE
+
+
+def _answer(error: BaseException | None, label: str) -> Answer | None:
     """The HTTP answer behind an error of huggingface_hub, or None."""
     while error is not None:
         response = getattr(error, "response", None)

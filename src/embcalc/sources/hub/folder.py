@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from huggingface_hub import constants
 
 from embcalc.core.files import File
@@ -12,7 +14,7 @@ from embcalc.sources.hub.repository import Repository
 from embcalc.sources.keeping import KEEP
 from embcalc.sources.local import LocalFile
 from embcalc.sources.names import TEXTS, WEIGHTS
-from embcalc.sources.ranged import RangedFile
+from embcalc.sources.ranged import RangedFile, warm
 
 MAX_TEXT = 64_000_000
 """Bytes up to which a config or tokenizer file is downloaded into the cache."""
@@ -29,6 +31,7 @@ class HubFolder:
         self.label = label
         self._repository = repository
         self._prefix = prefix
+        self._opened: dict[str, File] = {}
         self._names = tuple(
             sorted(
                 path.removeprefix(prefix) for path in repository.sizes if path.startswith(prefix)
@@ -39,8 +42,17 @@ class HubFolder:
         """Names of all files, hidden ones left out."""
         return self._names
 
+    def expect(self, names: Iterable[str]) -> None:
+        """Begin to fetch the heads of these files."""
+        warm(self.open(name) for name in names if name in self._names)
+
     def open(self, name: str) -> File:
         """Open one file; nothing is fetched yet."""
+        if name not in self._opened:
+            self._opened[name] = self._open(name)
+        return self._opened[name]
+
+    def _open(self, name: str) -> File:
         path = self._prefix + name
         repository = self._repository
         if path not in repository.sizes:

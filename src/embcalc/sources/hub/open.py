@@ -28,9 +28,22 @@ MAX_LISTING = 64_000_000
 """Bytes of a listing: far above any model's."""
 
 
+Size = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Lfs(msgspec.Struct):
+    size: Size | None = None
+
+
 class _Sibling(msgspec.Struct):
     rfilename: str
-    size: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    size: Size | None = None
+    lfs: _Lfs | None = None
+
+    @property
+    def nbytes(self) -> int | None:
+        """Bytes of the file itself: of one in large file storage, not of its pointer."""
+        return self.size if self.lfs is None or self.lfs.size is None else self.lfs.size
 
 
 class _Info(msgspec.Struct):
@@ -118,7 +131,7 @@ def _no_hub() -> SourceError:
 def _sizes(siblings: Iterable[_Sibling], repo: str) -> dict[str, int | None]:
     """Sizes by path; names that lead out of the repository are left out."""
     sizes = {
-        sibling.rfilename: sibling.size
+        sibling.rfilename: sibling.nbytes
         for sibling in bounded(siblings, repo)
         if is_safe(sibling.rfilename)
         and not is_hidden(sibling.rfilename)
