@@ -58,7 +58,8 @@ def test_reads_the_same_rows_as_from_disk(model: Path, hub: HubServer) -> None:
 def test_nothing_of_the_weights_stays_on_disk(model: Path, hub: HubServer, tmp_path: Path) -> None:
     rows("org/name")
     cached = [path for path in (tmp_path / "hf-cache").rglob("*") if path.is_file()]
-    assert cached == []
+    assert sum(path.stat().st_size for path in cached) < 10_000  # a config, and what belongs to it
+    assert WEIGHTS not in {path.name for path in cached}
 
 
 @pytest.fixture
