@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from os import PathLike, fspath
 
 from embcalc.core.progress import Progress, silent
 from embcalc.core.reports.check_run import CheckedModel, CheckRun, Unreadable
@@ -14,11 +15,13 @@ from embcalc.usecases.patterns import expand
 
 Options = Callable[[str], CheckOptions]
 """The options of one model, by its address."""
+Address = str | PathLike[str]
+"""A local path, a hub id, another address, or a pattern."""
 Outcome = CheckedModel | Unreadable
 
 
 def check(
-    models: str | Sequence[str],
+    models: Address | Sequence[Address],
     options: CheckOptions | Options | None = None,
     *,
     jobs: int = 1,
@@ -39,7 +42,8 @@ def check(
     """
     if jobs < 1:
         raise UsageError("--jobs is below 1", hint="give the number of models to check at once")
-    typed = (models,) if isinstance(models, str) else tuple(models)
+    listed = (models,) if isinstance(models, str | PathLike) else models
+    typed = tuple(fspath(model) for model in listed)
     named, empty = expand(typed)
     if not named and not empty:
         raise UsageError("no model to check", hint="name a folder: embcalc check .")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from embcalc.core.findings import Finding, Severity
 from embcalc.core.reports.check_run import CheckedModel, CheckRun
+from embcalc.core.wording import count
 from embcalc.render.github.commands import command
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -44,7 +45,8 @@ def _joined(message: str, hint: str | None) -> str:
 def _summary(run: CheckRun) -> str:
     counts = (
         f"{len(run.models)} checked, {len(run.unreadable)} unreadable, "
-        f"{run.count(Severity.ERROR)} errors, {run.count(Severity.WARNING)} warnings, "
-        f"{run.count(Severity.NOTE)} notes"
+        f"{count(run.count(Severity.ERROR), 'error')}, "
+        f"{count(run.count(Severity.WARNING), 'warning')}, "
+        f"{count(run.count(Severity.NOTE), 'note')}"
     )
     return f"embcalc: {counts}, {run.known} known" if run.known else f"embcalc: {counts}"

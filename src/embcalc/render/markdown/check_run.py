@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from embcalc.core.findings import Finding, Severity
 from embcalc.core.reports.check_run import CheckedModel, CheckRun
+from embcalc.core.wording import count
 from embcalc.render.markdown.document import escape, table
 
 LISTED = 50
@@ -34,20 +35,16 @@ def _lines(run: CheckRun) -> Iterator[str]:
 
 def _counts(run: CheckRun) -> str:
     parts = [
-        _number(len(run.models) + len(run.unreadable), "model"),
-        _number(run.count(Severity.ERROR), "error"),
-        _number(run.count(Severity.WARNING), "warning"),
-        _number(run.count(Severity.NOTE), "note"),
+        count(len(run.models) + len(run.unreadable), "model"),
+        count(run.count(Severity.ERROR), "error"),
+        count(run.count(Severity.WARNING), "warning"),
+        count(run.count(Severity.NOTE), "note"),
     ]
     if run.unreadable:
         parts.insert(1, f"{len(run.unreadable):,} unreadable")
     if run.known:
         parts.append(f"{run.known:,} known from the baseline")
     return ", ".join(parts) + "."
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _model(model: CheckedModel) -> Iterator[str]:

@@ -122,7 +122,12 @@ def _uri(model: CheckedModel, file: str | None) -> str:
 
 
 def _quoted(path: str) -> str:
-    return quote(path.encode("utf-8", "surrogateescape"), safe="/")
+    """Percent-encode a path: bytes of the file system as they are, stray surrogates somehow."""
+    try:
+        raw = path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raw = path.encode("utf-8", "surrogatepass")
+    return quote(raw, safe="/")
 
 
 def _invocation(run: CheckRun) -> dict[str, Any]:
