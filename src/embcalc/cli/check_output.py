@@ -102,7 +102,8 @@ def _say_unreadable(run: CheckRun) -> None:
     from embcalc.core.safe_text import safe
 
     for item in run.unreadable:
-        where = "" if run.single else f"{safe(item.model)}: "
+        named = run.single or item.error.startswith(item.model)
+        where = "" if named else f"{safe(item.model)}: "
         typer.echo(f"error: {where}{safe(item.error)}", err=True)
         if item.hint:
             typer.echo(f"hint: {safe(item.hint)}", err=True)

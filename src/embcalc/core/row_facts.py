@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from embcalc.core.facts import ModelFacts
-from embcalc.core.findings import Problem
+from embcalc.core.findings import Problem, Severity
 from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tying import Tying
 from embcalc.core.unused_names import is_unused_name
@@ -45,7 +45,7 @@ class RowFacts:
     unread: str | None = None
     """Why no rows were read; None where they were."""
     tying: Tying | None = None
-    """None without tables."""
+    """None without tables, or where tables may lie in files that are missing."""
     expects_head: bool | None = None
     """Whether the model computes logits, as far as its config says."""
     problems: tuple[Problem, ...] = ()
@@ -58,8 +58,13 @@ class RowFacts:
         if need == "both tables":
             return None if self.head is not None else "no output head beside the token table"
         if need == "tying":
-            return None if self.tying is not None else self.unread or "no table was found"
+            return None if self.tying is not None else self._why_no_tying()
         return self.model.lacks(need)
+
+    def _why_no_tying(self) -> str:
+        if any(problem.severity is Severity.ERROR for problem in self.problems):
+            return "files of the checkpoint are missing or broken"
+        return self.unread or "no table was found"
 
     @property
     def token(self) -> TableRows | None:

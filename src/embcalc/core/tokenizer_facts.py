@@ -18,6 +18,8 @@ class FileProblem:
     hint: str | None = None
     pointer: bool = False
     """Whether a Git LFS pointer stands in its place."""
+    weights: bool = False
+    """Whether it should hold tensors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

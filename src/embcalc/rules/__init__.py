@@ -61,6 +61,7 @@ HEADER_RULES: tuple[Rule[ModelFacts], ...] = (
     tokenizer_files.blank_lines,
     tokenizer_files.tokenizer_is_code,
     sizes.tied_tables_differ_in_rows,
+    checkpoint_files.unreadable_weights,
 )
 """Rules that need headers and text files only, by code: `check-vocab` runs these."""
 ROW_RULES: tuple[Rule[RowFacts], ...] = (

@@ -4,8 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Problem, Severity, rule
 from embcalc.core.row_facts import RowFacts
+
+
+@rule("EMB603", Severity.ERROR)
+def unreadable_weights(facts: ModelFacts) -> Iterator[Problem]:
+    """The weights cannot be read: cut short, another format under this name, a broken header.
+
+    Loading fails. What depends on the tensors is not checked, and listed as such.
+
+    Fix: copy or download the file again; compare its size with the original's.
+
+    Before:
+        model.safetensors: 1,048,576 of 4,976,698,672 bytes
+    After:
+        $ hf download org/model model.safetensors --local-dir .
+    """
+    for problem in facts.problems:
+        if problem.weights and not problem.pointer:
+            yield Problem(problem.message, problem.hint, problem.file)
 
 
 @rule("EMB601", Severity.ERROR)

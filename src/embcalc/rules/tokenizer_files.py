@@ -43,7 +43,7 @@ def unreadable_file(facts: ModelFacts) -> Iterator[Problem]:
         $ rm tokenizer.json && hf download org/model tokenizer.json --local-dir .
     """
     for problem in (*facts.problems, *facts.tokenizer.problems):
-        if not problem.pointer:
+        if not problem.pointer and not problem.weights:
             yield Problem(problem.message, problem.hint, problem.file)
 
 

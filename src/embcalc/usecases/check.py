@@ -74,7 +74,7 @@ def _no_match(pattern: str) -> Unreadable:
     return Unreadable(
         model=pattern,
         error=f"no folder and no weights match {pattern}",
-        hint="quote the pattern so that it arrives here, and check the folder it starts from",
+        hint="check the folder that it starts from",
     )
 
 

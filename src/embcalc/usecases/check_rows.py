@@ -44,19 +44,27 @@ def row_facts(gathered: Gathered, *, rows: bool, progress: Progress = silent) ->
     if rows:
         for table in tables:
             work.read(table)
+    tying = verdict(
+        _config_tied(facts, checkpoint),
+        facts.tables,
+        lambda: _equal(work.scans, tables),
+        has_head=_has_head(facts, checkpoint),
+    )
     return RowFacts(
         model=facts,
         tables=tuple(work.found),
         unread="; ".join(work.unread) or _why_none(tables, rows=rows),
-        tying=verdict(
-            _config_tied(facts, checkpoint),
-            facts.tables,
-            lambda: _equal(work.scans, tables),
-            has_head=_has_head(facts, checkpoint),
-        ),
+        tying=None if _may_lie_elsewhere(checkpoint, tables) else tying,
         expects_head=_has_head(facts, checkpoint),
         problems=(*checkpoint.problems, *work.problems),
     )
+
+
+def _may_lie_elsewhere(checkpoint: Checkpoint, tables: Iterable[EmbeddingTable]) -> bool:
+    """Whether table or head is not seen, and files are missing that may hold it."""
+    roles = {table.role for table in tables}
+    broken = any(problem.severity is Severity.ERROR for problem in checkpoint.problems)
+    return broken and not {Role.TOKEN, Role.OUTPUT} <= roles
 
 
 def _why_none(tables: Iterable[EmbeddingTable], *, rows: bool) -> str:

@@ -41,6 +41,7 @@ def check_vocab(model: str, options: CheckOptions | None = None) -> CheckReport:
 
     Raises:
         SourceError: an address leads nowhere.
+        CheckpointError: it names weights that cannot be read, or holds nothing else.
         UsageError: a code names no rule.
     """
     options = options or CheckOptions()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from embcalc.checkpoints import Checkpoint, open_checkpoint
@@ -32,10 +33,22 @@ _LFS = b"version https://git-lfs.github.com/spec/"
 class _Problems:
     """Files that could not be read, collected along the way."""
 
+    remote: bool = False
     found: list[FileProblem] = field(default_factory=list)
+    weights: EmbcalcError | None = None
+    """Why the weights cannot be read."""
 
-    def add(self, file: str, error: EmbcalcError) -> None:
-        self.found.append(problem_of(file, error))
+    def add(self, file: str, error: EmbcalcError, *, weights: bool = False) -> None:
+        """Note that a file cannot be read.
+
+        Raises:
+            SourceError: a remote place does not answer, which says nothing about the model.
+        """
+        if self.remote and isinstance(error, SourceError):
+            raise error
+        self.found.append(replace(problem_of(file, error), weights=weights))
+        if weights:
+            self.weights = error
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +77,10 @@ def gather_opened(address: str, tokenizer: str | None = None, *, weights: bool =
 
     Raises:
         SourceError: the address leads nowhere, or to nothing that says anything.
+        CheckpointError: it names weights that cannot be read, or holds nothing else.
     """
     place = locate(address)
-    problems = _Problems()
+    problems = _Problems(remote=not Path(address).exists())
     document = _document(place.folder, "config.json", problems)
     config = _config(document, problems)
     facts = ModelFacts(
@@ -78,12 +92,15 @@ def gather_opened(address: str, tokenizer: str | None = None, *, weights: bool =
     )
     facts, checkpoint = _with_weights(facts, place, problems, weights=weights)
     facts = replace(facts, problems=tuple(problems.found))
-    _refuse_nothing(facts, place)
+    _refuse_nothing(facts, place, problems.weights)
     return Gathered(facts, checkpoint)
 
 
-def _refuse_nothing(facts: ModelFacts, place: Located) -> None:
+def _refuse_nothing(facts: ModelFacts, place: Located, broken: EmbcalcError | None) -> None:
+    """Refuse an address that says nothing, or whose weights are all it has and are broken."""
     tokenizer = facts.tokenizer
+    if broken and (place.file or not (facts.config or tokenizer.vocabulary)):
+        raise broken
     anything = (
         facts.config
         or facts.problems
@@ -208,4 +225,5 @@ def _weights_problem(
             continue
     problems.found.extend(_pointer(name) for name in pointers)
     if not pointers:
-        problems.add(file or (_candidates(folder.names()) or ["weights"])[0], error)
+        name = file or (_candidates(folder.names()) or ["weights"])[0]
+        problems.add(name, error, weights=True)
