@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
-from embcalc import __version__
 from embcalc.core.findings import Finding, Rule
 from embcalc.core.reports.check_run import CheckedModel, CheckRun, Unreadable, fingerprint
 from embcalc.render.json.document import dumps
@@ -26,10 +26,11 @@ def render(run: CheckRun) -> str:
     Findings that a baseline lists are results with a suppression. Models that cannot be read are
     notifications of an invocation that did not succeed.
     """
+    release = version("embcalc")
     driver = {
         "name": "embcalc",
-        "version": __version__,
-        "semanticVersion": __version__,
+        "version": release,
+        "semanticVersion": release,
         "rules": [_rule(rule) for rule in RULES],
     }
     results = [_result(model, finding) for model, finding in run.pairs()]
