@@ -267,6 +267,11 @@ CASES: dict[str, Case] = {
         model(tensors={EMBED: (104, 1), HEAD: (104, 1)}),
         words=("104 rows", "96 rows"),
     ),
+    "EMB603": Case(
+        model(tensors={}, files={"model.safetensors": b"\xff" * 100}),
+        model(),
+        words=("model.safetensors",),
+    ),
 }
 
 
