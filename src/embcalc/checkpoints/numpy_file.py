@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from tokenize import TokenError
 
 import numpy as np
 
 from embcalc.checkpoints.base import RowBlock
 from embcalc.checkpoints.messages import cut_short, shown, where
-from embcalc.checkpoints.raw import row_blocks
+from embcalc.checkpoints.raw import Slice, row_blocks
 from embcalc.checkpoints.strided import strided_blocks
 from embcalc.checkpoints.zip_file import ZipFile
 from embcalc.core.dtypes import BY_NAME, DType
@@ -20,6 +21,8 @@ from embcalc.core.tables import TensorInfo
 from embcalc.errors import CheckpointError
 
 MAX_HEADER = 1 << 16
+_BROKEN = (ValueError, TypeError, SyntaxError, TokenError, OSError, RecursionError, MemoryError)
+"""What numpy raises at one header or another; it reads them as Python literals."""
 _DTYPES = {
     "b1": "BOOL", "u1": "U8", "i1": "I8", "i2": "I16", "u2": "U16", "i4": "I32", "u4": "U32",
     "i8": "I64", "u8": "U64", "f2": "F16", "f4": "F32", "f8": "F64", "c8": "C64",
@@ -78,8 +81,6 @@ class NumpyCheckpoint:
         tensor = self.tensors[name]
         wanted = range(tensor.rows) if rows is None else rows
         if array.by_columns and len(array.shape) > 1:
-            from embcalc.checkpoints.raw import Slice
-
             data = Slice(file, array.start, tensor.nbytes)
             big = array.big_endian
             return strided_blocks(data, 0, array.strides, tensor, wanted, big_endian=big)
@@ -119,9 +120,10 @@ def _read_header(file: File) -> _Array:
             else np.lib.format.read_array_header_2_0
         )
         shape, by_columns, dtype = read(stream)
-    except (ValueError, OSError, RecursionError, MemoryError) as error:
+    except _BROKEN as error:
+        what = " ".join(str(error).split())[:120] or type(error).__name__
         raise CheckpointError(
-            f"{where(file)} has a broken NumPy header: {str(error).splitlines()[0][:120]}",
+            f"{where(file)} has a broken NumPy header: {what}",
             hint="write it again with numpy.save",
         ) from error
     if any(length < 0 or length >= 1 << 62 for length in shape):

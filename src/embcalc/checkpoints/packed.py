@@ -72,7 +72,9 @@ def scaled(values: Floats, scales: Floats) -> Floats:
 
 
 def group_size(length: int, groups: int) -> int:
-    """Compute the scalars per group; a length that does not divide is cut in powers of two."""
+    """Compute the scalars per group: 128 where that fits, a power of two where none divides."""
+    if -(-length // 128) == groups:
+        return 128
     if length % groups == 0:
         return length // groups
     return 1 << (-(-length // groups) - 1).bit_length()

@@ -41,7 +41,7 @@ Settings = Mapping[str, Any]
 
 _MLX_BITS = (2, 3, 4, 5, 6, 8)
 _PACKED_BITS = range(2, 9)
-_MLX_GROUPS = (64, 32, 128, 16)
+_MLX_GROUPS = (64, 32, 128)
 _MARKERS = (
     ".scales",
     ".weight_packed",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from embcalc.checkpoints.base import Checkpoint
 from embcalc.checkpoints.messages import listed
 from embcalc.core.diagnosis import odd_magnitudes
@@ -52,7 +54,8 @@ def value_problems(checkpoint: Checkpoint, names: Iterable[str] | None = None) -
 
 
 def _all_zero(checkpoint: Checkpoint, tensor: TensorInfo) -> bool:
-    return not any(block.values.any() for block in checkpoint.blocks(tensor.name))
+    with np.errstate(invalid="ignore"):
+        return not any(np.any(block.values) for block in checkpoint.blocks(tensor.name))
 
 
 def _garbage(checkpoint: Checkpoint, tensor: TensorInfo) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embcalc.core.decode import to_float32
+from embcalc.core.decode import to_float64
 from embcalc.core.dtypes import DType
 from embcalc.core.findings import Problem, Severity
 from embcalc.core.roles import may_be_table, role_of
@@ -62,7 +62,7 @@ def slice_of(table: EmbeddingTable, vocab_size: int | None) -> Problem | None:
 def sane_share(values: NDArray[Any], dtype: DType) -> float:
     """Compute the share of values that are zero or of a usual magnitude; 1 where there are none."""
     with np.errstate(all="ignore"):
-        magnitudes = np.abs(to_float32(values, dtype))
+        magnitudes = np.abs(to_float64(values, dtype))
     usual = (magnitudes == 0) | ((magnitudes >= SANE[0]) & (magnitudes <= SANE[1]))
     return float(usual.mean()) if usual.size else 1.0
 
@@ -82,7 +82,7 @@ def odd_magnitudes(values: NDArray[Any], dtype: DType) -> str | None:
     if sane_share(values.byteswap(), dtype) > 0.95:
         return "its numbers make sense with their bytes swapped: is the file big-endian?"
     with np.errstate(all="ignore"):
-        magnitudes = np.abs(to_float32(values, dtype))
+        magnitudes = np.abs(to_float64(values, dtype))
     finite = magnitudes[np.isfinite(magnitudes) & (magnitudes > 0)]
     if not finite.size:
         return "none of its values is finite"
