@@ -86,12 +86,12 @@ class Level:
         if isinstance(value, bool) or not isinstance(value, int):
             raise ConfigError(
                 f"{self.path}{key} is {_shown(value)}, not a whole number",
-                hint="correct it in the file, or give the size on the command line",
+                hint="correct it in the file",
             )
         if not 0 < value <= limit:
             raise ConfigError(
                 f"{self.path}{key} is {_shown(value)}: it must be between 1 and {limit:,}",
-                hint="correct it in the file, or give the size on the command line",
+                hint="correct it in the file",
             )
         return value
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from embcalc.core.config import ModelConfig
-from embcalc.core.layer import Layer, Shape, Stored
+from embcalc.core.layer import Layer, Shape, TiedSource
 from embcalc.core.memory import Table, full_table
 from embcalc.core.role import Role
 from embcalc.core.tables import EmbeddingTable, TensorInfo
@@ -13,6 +14,16 @@ from embcalc.core.tying import Tying, expects_head
 from embcalc.errors import CheckpointError, ConfigError
 
 SIDE_ROLES = (Role.POSITION, Role.TOKEN_TYPE, Role.PER_LAYER, Role.TOKEN_EXTRA)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A table as a checkpoint stores it."""
+
+    name: str
+    role: Role
+    dtype: str
+    nbytes: int
 
 
 def layer_of_config(
@@ -123,8 +134,7 @@ def layer_of_checkpoint(
             hint="give --vocab-size and --hidden-size instead",
         )
     head = _first(listed, Role.OUTPUT)
-    tied = tying.verdict in ("tied", "tied-stored-twice")
-    known = tying.verdict not in ("unknown", "no-head")
+    tied, tied_source, tied_from = _tying_of(tying, config)
     stored_head = (head.rows, head.width) if head else None
     shape = (token.rows, token.width)
     return Layer(
@@ -139,9 +149,9 @@ def layer_of_checkpoint(
             for table in listed
             if table.role in SIDE_ROLES
         ),
-        tied=tied if known else None,
-        tied_source="checkpoint" if known else "assumed",
-        tied_from=tying.reason,
+        tied=tied,
+        tied_source=tied_source,
+        tied_from=tied_from,
         model_total=_total(tensors.values(), head if tied and head is not token else None),
         stored=tuple(
             Stored(table.name, table.role, str(table.tensor.dtype), table.tensor.nbytes)
@@ -149,6 +159,17 @@ def layer_of_checkpoint(
         ),
         notes=(*_rows_against_config(token, config), tying.reason),
     )
+
+
+def _tying_of(
+    tying: Tying, config: ModelConfig | None
+) -> tuple[bool | None, TiedSource, str | None]:
+    """The stored tensors' verdict, or what the config says where they leave it open."""
+    if tying.verdict not in ("unknown", "no-head"):
+        return tying.verdict in ("tied", "tied-stored-twice"), "checkpoint", tying.reason
+    if config is None:
+        return None, "assumed", None
+    return config.tied, config.tied_source, config.tied_from
 
 
 def _rows_against_config(token: EmbeddingTable, config: ModelConfig | None) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from embcalc.core.layer import Overrides
 from embcalc.core.limits import LARGEST_COUNT, LARGEST_ROWS, LARGEST_WIDTH
 from embcalc.core.optimizers import BY_NAME as OPTIMIZERS
 from embcalc.core.optimizers import Optimizer
@@ -133,14 +132,10 @@ class EstimateRequest:
         return any(value is not None for value in wanted) or self.layout is not None
 
     @property
-    def overrides(self) -> Overrides:
-        """What replaces the source's own sizes."""
-        return Overrides(
-            vocab_size=self.vocab_size,
-            hidden_size=self.hidden_size,
-            tied=self.tied,
-            total_params=self.total_params,
-        )
+    def overrides(self) -> bool:
+        """Whether sizes, tying or the total of a model may be replaced."""
+        wanted = (self.vocab_size, self.hidden_size, self.tied, self.total_params)
+        return any(value is not None for value in wanted)
 
 
 LOSSES = ("trainer", "manual", "no-upcast", "chunked")

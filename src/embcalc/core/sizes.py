@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from embcalc.errors import UsageError
 
-_SIZE = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
+_SIZE = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?(?:[eE]\+?[0-9]{1,2})?)\s*([A-Za-z]*)\s*")
 _UNITS = {
     "": 1,
     "b": 1,
@@ -16,11 +16,13 @@ _UNITS = {
     "gb": 10**9,
     "tb": 10**12,
     "pb": 10**15,
+    "eb": 10**18,
     "kib": 2**10,
     "mib": 2**20,
     "gib": 2**30,
     "tib": 2**40,
     "pib": 2**50,
+    "eib": 2**60,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,18 +16,16 @@ class Units:
     binary_bytes: int
     legend: str
     """What both mean."""
+    digits: int = 3
+    """Digits after the point: as many as keep a column of the largest number narrow."""
 
     def in_decimal(self, nbytes: int) -> str:
         """`4.608`."""
-        return _number(nbytes, self.decimal_bytes)
+        return f"{nbytes / self.decimal_bytes:,.{self.digits}f}"
 
     def in_binary(self, nbytes: int) -> str:
         """`4.292`."""
-        return _number(nbytes, self.binary_bytes)
-
-
-def _number(nbytes: int, factor: int) -> str:
-    return f"{nbytes:,}" if factor == 1 else f"{nbytes / factor:,.3f}"
+        return f"{nbytes / self.binary_bytes:,.{self.digits}f}"
 
 
 def _pair(letter: str, power: int) -> Units:
@@ -41,20 +39,20 @@ def _pair(letter: str, power: int) -> Units:
     )
 
 
-PAIRS = tuple(_pair(letter, power) for power, letter in enumerate("KMGTPE", start=1))
-BYTES = Units("bytes", 1, "bytes", 1, "bytes")
+PAIRS = tuple(_pair(letter, power) for power, letter in enumerate("KMGTPEZY", start=1))
 
 
 def units_for(sizes: Iterable[int]) -> Units:
     """The pair in which the largest of these sizes has one to three digits before the point."""
     largest = max(sizes, default=0)
     fitting = [pair for pair in PAIRS if largest >= pair.decimal_bytes]
-    return fitting[-1] if fitting else PAIRS[0]
+    units = fitting[-1] if fitting else PAIRS[0]
+    return replace(units, digits=2) if largest >= 100 * units.decimal_bytes else units
 
 
 def both_units(nbytes: int) -> str:
     """`4.608 GB (4.292 GiB)`; bytes where there are few."""
     if nbytes < 1000:
         return f"{nbytes:,} bytes"
-    units = units_for([nbytes])
+    units = replace(units_for([nbytes]), digits=3)
     return f"{units.in_decimal(nbytes)} {units.decimal} ({units.in_binary(nbytes)} {units.binary})"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from embcalc.core.estimate import estimate_layer
-from embcalc.core.layer import Layer, layer_of_flags, overridden
+from embcalc.core.layer import Layer, layer_of_flags
 from embcalc.core.request import EstimateRequest
 from embcalc.errors import ConfigError, SourceError, UsageError
 
@@ -17,7 +16,11 @@ if TYPE_CHECKING:
     from embcalc.core.reports.estimate import EstimateReport
     from embcalc.core.tables import EmbeddingTable
 
-_WEIGHTS = re.compile(r"\.(safetensors|bin|pt|pth|ckpt|gguf|npz|npy|safetensors\.index\.json)$")
+_WEIGHTS = (
+    *(".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz", ".npy"),
+    ".safetensors.index.json",
+    ".bin.index.json",
+)
 COMPARED_ROWS = 64
 """Rows at the beginning, the middle and the end that tell a stored head from a tied one."""
 
@@ -35,8 +38,15 @@ def estimate(model: str | None, request: EstimateRequest) -> EstimateReport:
         SourceError: there is no such model.
         ConfigError, CheckpointError: a file of it is broken or says too little.
     """
-    layer = _of_flags(request) if model is None else _of_model(model, request)
-    return estimate_layer(overridden(layer, request.overrides), request)
+    if model is None:
+        layer, replaced = _of_flags(request), (request.tied, request.total_params) != (None, None)
+    else:
+        layer, replaced = _of_model(model, request), request.overrides
+    if replaced:
+        from embcalc.core.overrides import overridden
+
+        layer = overridden(layer, request)
+    return estimate_layer(layer, request)
 
 
 def _of_flags(request: EstimateRequest) -> Layer:
@@ -53,7 +63,7 @@ def _of_model(model: str, request: EstimateRequest) -> Layer:
         preset = _preset(model)
         if preset is not None:
             return preset
-        if not re.search(r"\.[A-Za-z0-9]{2,12}$", model) or _close_presets(model):
+        if not model.endswith((".json", *_WEIGHTS)):
             raise SourceError(
                 f"no preset and no local path is named {model[:100]!r}", hint=_preset_hint(model)
             )
@@ -93,7 +103,11 @@ def _of_files(model: str, request: EstimateRequest) -> Layer:
     from embcalc.sources import locate
 
     place = locate(model)
-    if place.file is not None and place.file.endswith(".json") and not _WEIGHTS.search(place.file):
+    if (
+        place.file is not None
+        and place.file.endswith(".json")
+        and not place.file.endswith(_WEIGHTS)
+    ):
         alone = _read_config(place.folder, place.file)
         return layer_of_config(alone, model, request.vocab_size, request.hidden_size)
     names = place.folder.names()
@@ -105,7 +119,7 @@ def _of_files(model: str, request: EstimateRequest) -> Layer:
 
 def _config_is_enough(folder: Folder, names: tuple[str, ...]) -> bool:
     """Without weights; and where the files are far away, one small file instead of all headers."""
-    return not any(_WEIGHTS.search(name) for name in names) or _is_remote(folder)
+    return not any(name.endswith(_WEIGHTS) for name in names) or _is_remote(folder)
 
 
 def _is_remote(folder: Folder) -> bool:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from embcalc.core.budget import Budget
     from embcalc.core.formulas import Explanation
     from embcalc.core.growth import FineTuning, Growth
-    from embcalc.core.layer import Source, Stored, TiedSource
+    from embcalc.core.layer import Source, TiedSource
+    from embcalc.core.layer_sources import Stored
     from embcalc.core.logits import Activations
     from embcalc.core.memory import Bytes, Table, Transients
     from embcalc.core.regimes import Regime

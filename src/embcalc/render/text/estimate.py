@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from embcalc.core.memory import Table
-from embcalc.core.reports.estimate import EstimateReport, ModelFacts
+from embcalc.core.reports.estimate import EstimateReport
 from embcalc.render.layout import safe, table
 from embcalc.render.text.estimate_memory import (
     Variants,
@@ -14,6 +14,8 @@ from embcalc.render.text.estimate_memory import (
 )
 from embcalc.render.text.notes import note_lines, wrapped
 
+LONGEST_NAME = 40
+
 
 def render(report: EstimateReport) -> str:
     """Lay an estimate out for a terminal of 80 columns."""
@@ -22,7 +24,7 @@ def render(report: EstimateReport) -> str:
 
 def _lines(report: EstimateReport) -> Iterator[str]:
     variants = (report,) if report.alternative is None else (report.alternative, report)
-    yield from wrapped(_headline(report.model, known=report.alternative is None))
+    yield from wrapped(_headline(report))
     yield ""
     yield from _tables(report)
     yield from _share(report)
@@ -58,13 +60,31 @@ def _sections(report: EstimateReport) -> Iterator[Callable[[Variants], Iterator[
         yield from (batch_lines, rank_lines, budget_lines)
 
 
-def _headline(model: ModelFacts, *, known: bool) -> str:
-    name = f"{model.name} ({model.source}): " if model.name else ""
-    tied = ""
-    if known and model.tied_source != "assumed":
-        origin = f", says {model.tied_from}" if model.tied_source in ("config", "flag") else ""
-        tied = f", {'tied' if model.tied else 'untied'}{origin}"
-    return f"{name}vocabulary {model.vocab_size:,} x hidden size {model.hidden_size:,}{tied}"
+def _headline(report: EstimateReport) -> str:
+    model = report.model
+    name = f"{_short(model.name)} ({model.source}): " if model.name else ""
+    sizes = f"vocabulary {model.vocab_size:,} x hidden size {model.hidden_size:,}"
+    return f"{name}{sizes}{_tying(report)}"
+
+
+def _short(name: str) -> str:
+    """The end of a long path: it tells models apart."""
+    return name if len(name) <= LONGEST_NAME else f"...{name[3 - LONGEST_NAME :]}"
+
+
+def _tying(report: EstimateReport) -> str:
+    model = report.model
+    if not _has_head(report):
+        return ", no output head"
+    if report.alternative is not None or model.tied_source == "assumed":
+        return ""
+    stated = model.tied_source in ("config", "class-default", "flag")
+    origin = f" ({model.tied_from})" if stated and model.tied_from else ""
+    return f", {'tied' if model.tied else 'untied'}{origin}"
+
+
+def _has_head(report: EstimateReport) -> bool:
+    return any(item.role == "output" for item in report.tables)
 
 
 def _tables(report: EstimateReport) -> list[str]:
@@ -105,7 +125,7 @@ def _share(report: EstimateReport) -> Iterator[str]:
     if counts.model_total is not None and counts.share_of_model is not None:
         yield (
             f"{counts.share_of_model:.1%} of the model's {counts.model_total:,} parameters"
-            " are token table and head"
+            f" are {'token table and head' if _has_head(report) else 'the token table'}"
         )
 
 
