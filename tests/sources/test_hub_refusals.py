@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from embcalc.errors import SourceError
 from embcalc.sources import locate
+from tests.conftest import Run
 from tests.sources.hub_server import (
     Fault,
+    Handler,
     HubServer,
     Repo,
     circle,
@@ -289,3 +292,29 @@ def test_a_text_file_survives_a_broken_connection(hub: HubServer, repo: Repo, pa
     hub.fault(pattern, hang_up)
     assert locate("org/name").folder.open("config.json").read() == b"{}"
     assert not are_progress_bars_disabled()
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://[::bad"])
+def test_redirects_lead_to_web_servers_only(hub: HubServer, repo: Repo, target: str) -> None:
+    def redirect(handler: Handler) -> bool:
+        handler.reply(302, b"", {"Location": target})
+        return True
+
+    for pattern, read in ((INFO, None), ("model.safetensors", "model.safetensors")):
+        hub.always(pattern, redirect)
+        assert refused("org/name", read=read)[1]
+        hub.faults.clear()
+
+
+def test_what_a_server_writes_cannot_act_on_a_terminal(
+    hub: HubServer, run: Callable[..., Run]
+) -> None:
+    def evil(handler: Handler) -> bool:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-\x1b[31m: y\r\n\r\n")
+        handler.hang_up()
+        return True
+
+    hub.always("GET", evil)
+    result = run("inspect", "org/name")
+    assert result.code == 2
+    assert "\x1b" not in result.err

@@ -24,5 +24,7 @@ def tell_traffic() -> None:
     from embcalc.sources.traffic import TRAFFIC
 
     if TRAFFIC.read:
-        of = f" of {decimal_size(TRAFFIC.available)}" if TRAFFIC.available else ""
+        # The listing itself counts as read; of a tiny model it is more than all files.
+        whole = TRAFFIC.available if TRAFFIC.available >= TRAFFIC.read else 0
+        of = f" of {decimal_size(whole)}" if whole else ""
         typer.echo(f"read {decimal_size(TRAFFIC.read)}{of} over the network", err=True)

@@ -124,6 +124,11 @@ def translated(label: str) -> Iterator[None]:
             f"{label} cannot be read: offline mode is on",
             hint="unset HF_HUB_OFFLINE, or give a local path",
         ) from error
+    except UnicodeError as error:
+        raise SourceError(
+            f"{label} cannot be asked: a header would hold letters that HTTP has not",
+            hint="check HF_TOKEN: a token has ASCII letters and digits only",
+        ) from error
     except (root, OSError) as error:
         raise _unreachable(label, error) from error
 
@@ -138,7 +143,10 @@ def _unreachable(label: str, error: Exception) -> SourceError:
             hint="try again; HF_HUB_DOWNLOAD_TIMEOUT sets the seconds to wait",
         )
     if kind in ("UnsupportedProtocol", "InvalidURL", "InvalidSchema", "MissingSchema"):
-        return SourceError(f"{label} is no address that can be read: {one_line(error)}")
+        return SourceError(
+            f"{label} leads to no address that can be read: {one_line(error)}",
+            hint="check the address; HF_ENDPOINT sets that of the hub",
+        )
     return TransientError(
         f"{label} cannot be reached: {_innermost(error)}",
         hint="check the network, the address and any proxy",

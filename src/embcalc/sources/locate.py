@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,7 @@ def locate(address: str) -> Located:
 
         repository = plain(address)
         if repository is not None:
+            _check_settings()
             from embcalc.sources.hub.open import open_hub
 
             return Located(*open_hub(repository, address))
@@ -87,6 +89,7 @@ def _by_scheme(scheme: str, address: str) -> Located:
 def _over_http(scheme: str, address: str) -> Located:
     from embcalc.sources.hub.address import from_uri, from_web
 
+    _check_settings()
     repository = from_uri(address) if scheme == "hf" else from_web(address)
     if repository is None:
         from embcalc.sources.web import open_web
@@ -96,6 +99,17 @@ def _over_http(scheme: str, address: str) -> Located:
     from embcalc.sources.hub.open import open_hub
 
     return Located(*open_hub(repository, address))
+
+
+def _check_settings() -> None:
+    """Import what reads the HF_ variables; it raises ValueError where one is no number."""
+    try:
+        importlib.import_module("huggingface_hub.constants")
+    except ValueError as error:
+        raise SourceError(
+            f"a setting of huggingface_hub is wrong: {error}",
+            hint="check the environment variables that begin with HF_",
+        ) from error
 
 
 def _keeps_nothing(address: str) -> None:
