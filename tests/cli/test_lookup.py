@@ -63,7 +63,7 @@ def test_an_id_past_the_rows_is_code_two(run: Callable[..., Run], demo_model: Pa
     assert result.out == ""
     assert "id 6" in result.err
     assert "6 rows" in result.err
-    assert "--ids 1, position 1" in result.err
+    assert "--ids, sequence 0, position 1" in result.err
 
 
 def test_markdown(run: Callable[..., Run], demo_model: Path) -> None:

@@ -47,7 +47,7 @@ def test_text(run: Callable[..., Run], demo_model: Path, metric: str) -> None:
 
 
 def test_zero_rows_have_no_cosine_but_a_distance(run: Callable[..., Run], demo_model: Path) -> None:
-    assert "1 rows are zero or not finite" in run("neighbors", demo_model, "我").out
+    assert "1 row is zero or not finite" in run("neighbors", demo_model, "我").out
     far = run("neighbors", demo_model, "我", "--metric", "euclidean", "--format", "json").json
     assert 0 in [item["row"] for item in far["neighbors"]]
 

@@ -202,5 +202,5 @@ def test_template_ids_are_marked(demo_model: Path, run: Callable[..., Any]) -> N
     result = run("lookup", demo_model, "--text", "我爱")
     assert result.code == 2
     assert "id 99" in result.err
-    assert "--text 1" in result.err
+    assert "--text, sequence 0" in result.err
     assert run("lookup", demo_model, "--text", "我爱", "--no-special-tokens").code == 0

@@ -46,7 +46,8 @@ def diff(  # noqa: PLR0913 - the options of a command
 
     if top < 0:
         raise UsageError(f"--top {top} is below 0", "give the number of rows to list")
-    left, right = open_model(a, tokenizer_a, tensor), open_model(b, tokenizer_b, tensor)
+    left = open_model(a, tokenizer_a, tensor, need_tokenizer=False)
+    right = open_model(b, tokenizer_b, tensor, need_tokenizer=False)
     pairs, only_a, only_b = _paired(left, right)
     if not pairs:
         raise CheckpointError(
@@ -137,8 +138,8 @@ def _notes(
                 f"compared as {table.compared_as}"
             )
     if vocabularies is None:
-        missing = [name for name, model in (("A", a), ("B", b)) if model.vocabulary is None]
-        yield f"tokenizers were not compared: {' and '.join(missing)} has none"
+        missing = [f"{name}: {m.absent}" for name, m in (("A", a), ("B", b)) if not m.vocabulary]
+        yield f"tokenizers were not compared ({'; '.join(missing)})"
     elif vocabularies.moved:
         yield (
             f"{len(vocabularies.moved):,} tokens have other ids in B: rows were compared by "

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from embcalc.core.reports.lookup import LookupReport, LookupSequence, LookupToken, OneHot
-from embcalc.errors import UsageError
+from embcalc.errors import TokenizerError, UsageError
 from embcalc.rows.select import select_rows
 from embcalc.usecases.opened import Model, open_model
 
@@ -27,7 +27,7 @@ class _Input:
     ids: tuple[int, ...]
     template: tuple[bool, ...]
     source: str
-    """What to call it in a message: `--text 1 ('hello')`, `--ids 2`."""
+    """What to call it in a message: `--ids, sequence 2`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,13 @@ def lookup(  # noqa: PLR0913 - the options of a command
     texts = [text] if isinstance(text, str) else list(text)
     if not texts and not ids:
         raise UsageError("lookup needs --text or --ids", 'for example: --text "some words"')
-    opened = open_model(model, tokenizer, tensor)
+    opened = open_model(model, tokenizer, tensor, need_tokenizer=False)
     table = opened.token_table()
     notes: list[str] = []
+    if opened.vocabulary is None and not texts:
+        notes.append(f"tokens have no names: {opened.absent}")
     inputs = _encode(opened, texts, notes, template=special_tokens) if texts else []
-    inputs += _given(ids)
+    inputs += _given(ids, len(texts))
     pad = _pad(opened, pad_id)
     _require_rows(inputs, pad, table.rows)
     sequences = _padded(opened, inputs, pad, notes)
@@ -99,43 +101,50 @@ def lookup(  # noqa: PLR0913 - the options of a command
 
 
 def _encode(model: Model, texts: list[str], notes: list[str], *, template: bool) -> list[_Input]:
-    from embcalc.tokenizers.encode import open_encoder
+    from embcalc.tokenizers.encode import USE_IDS, open_encoder
 
+    if model.vocabulary is None:
+        raise TokenizerError(f"text cannot be encoded: {model.absent}", USE_IDS)
     encoder = open_encoder(model.tokenizer_folder, model.vocabulary)
     if template and not encoder.has_template:
         notes.append(
             f"{encoder.file} does not say which ids frame a text: a model's own class may add some"
         )
     inputs = []
-    for number, text in enumerate(texts, start=1):
+    for number, text in enumerate(texts):
         encoded = encoder.encode(text, template=template)
-        inputs.append(_Input(text, encoded.ids, encoded.template, f"--text {number} ({text!r})"))
+        source = f"--text, sequence {number} ({_shortened(text)})"
+        inputs.append(_Input(text, encoded.ids, encoded.template, source))
         notes.extend(_text_notes(encoder, number, encoded.ids))
     return inputs
+
+
+def _shortened(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:39] + "…")
 
 
 def _text_notes(encoder: Encoder, number: int, ids: tuple[int, ...]) -> list[str]:
     notes = []
     unknown = ids.count(encoder.unknown_id) if encoder.unknown_id is not None else 0
     if not ids:
-        notes.append(f"text {number} encodes to no token at all")
+        notes.append(f"sequence {number}: the text encodes to no token at all")
     if unknown:
         notes.append(
-            f"text {number}: {unknown} of {len(ids)} tokens unknown to the vocabulary "
+            f"sequence {number}: {unknown} of {len(ids)} tokens unknown to the vocabulary "
             f"(id {encoder.unknown_id})"
         )
     if encoder.truncation is not None and len(ids) > encoder.truncation:
         notes.append(
-            f"text {number} has {len(ids)} tokens; {encoder.file} would cut it to "
+            f"sequence {number} has {len(ids)} tokens; {encoder.file} would cut it to "
             f"{encoder.truncation}"
         )
     return notes
 
 
-def _given(ids: Sequence[Sequence[int]]) -> list[_Input]:
+def _given(ids: Sequence[Sequence[int]], first: int) -> list[_Input]:
     return [
-        _Input(None, tuple(sequence), (False,) * len(sequence), f"--ids {number}")
-        for number, sequence in enumerate(ids, start=1)
+        _Input(None, tuple(sequence), (False,) * len(sequence), f"--ids, sequence {number}")
+        for number, sequence in enumerate(ids, start=first)
     ]
 
 

@@ -73,7 +73,7 @@ def neighbors(  # noqa: PLR0913 - the options of a command
     if not tokens and not ids:
         raise UsageError("neighbors needs a token or --id", "for example: neighbors MODEL king")
     wish = _Wish(metric=metric, top=top, table=table, exclude=tuple(exclude), center=center)
-    opened = open_model(model, tokenizer, tensor)
+    opened = open_model(model, tokenizer, tensor, need_tokenizer=False)
     notes: list[str] = []
     chosen = _table(opened, table, tensor, notes)
     query = (
@@ -254,7 +254,8 @@ def _watched(
 def _advice(found: Nearest, metric: str, *, center: bool) -> Iterator[str]:
     if found.undefined:
         what = "zero or not finite" if metric == "cosine" else "not finite"
-        yield f"{found.undefined:,} rows are {what} and have no score"
+        rows = "row is" if found.undefined == 1 else "rows are"
+        yield f"{found.undefined:,} {rows} {what} and without a score"
     if not center and abs(found.mean_cosine) > SHARED_DIRECTION:
         yield (
             f"the rows share a direction: the average row has cosine {found.mean_cosine:.2f} with "

@@ -16,9 +16,9 @@ from embcalc.core.roles import embedding_tables
 from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tying import expects_head
 from embcalc.core.vocabulary import Vocabulary
-from embcalc.errors import CheckpointError, ConfigError
+from embcalc.errors import CheckpointError, ConfigError, TokenizerError
 from embcalc.sources import locate
-from embcalc.tokenizers import read_vocabulary
+from embcalc.tokenizers import read_tokenizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,8 @@ class Model:
     """Whether the files lie on this machine, where reading in parallel costs no requests."""
     tokenizer_folder: Folder
     vocabulary: Vocabulary | None
+    absent: str | None = None
+    """Why there is no vocabulary."""
 
     @property
     def architectures(self) -> tuple[str, ...]:
@@ -102,13 +104,21 @@ class Model:
         return self.checkpoint.blocks(table.name, rows)
 
 
-def open_model(address: str, tokenizer: str | None = None, tensor: str | None = None) -> Model:
+def open_model(
+    address: str,
+    tokenizer: str | None = None,
+    tensor: str | None = None,
+    *,
+    need_tokenizer: bool = True,
+) -> Model:
     """Open a model for reading rows.
 
     Args:
         address: a local path, a hub id or another address.
-        tokenizer: address of the tokenizer; None takes the one beside the model.
+        tokenizer: address of the tokenizer; None takes the one beside the model, or in its file.
         tensor: the one table to take, by stored name; None finds the tables.
+        need_tokenizer: whether a tokenizer that cannot be read is an error; where not, `absent`
+            says why there is none. One that is named is always needed.
 
     Raises:
         SourceError: an address leads nowhere.
@@ -119,6 +129,10 @@ def open_model(address: str, tokenizer: str | None = None, tensor: str | None = 
     checkpoint = open_checkpoint(place.folder, place.file)
     document = _document(place.folder)
     config = parse_config(document) if document is not None else None
+    file = _tokenizer_file(place.file) if tokenizer is None else words.file
+    facts = read_tokenizer(words.folder, file)
+    if facts.vocabulary is None and facts.problems and (need_tokenizer or tokenizer is not None):
+        raise TokenizerError(facts.problems[0].message, facts.problems[0].hint)
     return Model(
         address=address,
         checkpoint=checkpoint,
@@ -132,7 +146,8 @@ def open_model(address: str, tokenizer: str | None = None, tensor: str | None = 
         ),
         local=_is_local(place.folder, checkpoint),
         tokenizer_folder=words.folder,
-        vocabulary=read_vocabulary(words.folder, None if tokenizer is None else words.file),
+        vocabulary=facts.vocabulary,
+        absent=facts.problems[0].message if facts.problems else facts.absent,
     )
 
 
@@ -141,6 +156,11 @@ def _is_local(folder: Folder, checkpoint: Checkpoint) -> bool:
     return all(
         name in names and folder.open(name).local_path is not None for name in checkpoint.files
     )
+
+
+def _tokenizer_file(file: str | None) -> str | None:
+    """The file itself where it holds its own vocabulary."""
+    return file if file is not None and file.endswith(".gguf") else None
 
 
 def _document(folder: Folder) -> Any:  # noqa: ANN401 - any JSON value; parse_config judges it

@@ -17,7 +17,7 @@ def query_token(model: Model, typed: str, notes: list[str], *, minus: bool) -> Q
     """
     if model.vocabulary is None:
         raise UsageError(
-            f"there is no tokenizer to find {typed!r} with",
+            f"{typed!r} cannot be found: {model.absent or 'there is no tokenizer'}",
             "give row numbers with --id, or a tokenizer with --tokenizer",
         )
     found = matches(model.vocabulary, typed)

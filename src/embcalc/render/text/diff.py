@@ -5,7 +5,7 @@ from math import isfinite, isnan
 
 from embcalc.core.reports.diff import AddedRows, ChangedRow, DiffReport, TableDiff, VocabularyDiff
 from embcalc.render.layout import WIDTH, clip, safe, table
-from embcalc.render.text.notes import note_lines, wrapped
+from embcalc.render.text.notes import note_lines, token_name, wrapped
 
 TOKEN_WIDTH = 30
 LISTED = 5
@@ -87,7 +87,7 @@ def _added(added: AddedRows) -> str:
 def _changed_rows(rows: Sequence[ChangedRow]) -> list[tuple[str, str, str, str]]:
     lines = [("row", "token", "|B - A|", "cosine")]
     for row in rows:
-        name = clip(safe(row.shown), TOKEN_WIDTH) if row.text is not None else "(no token)"
+        name = token_name(None if row.text is None else row.shown, TOKEN_WIDTH)
         delta = f"{row.delta_norm:.4g}" if isfinite(row.delta_norm) else "not finite"
         cosine = "-" if isnan(row.cosine) else f"{row.cosine:.4f}"
         lines.append((str(row.row), name, delta, cosine))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from embcalc.core.reports.lookup import LookupReport, LookupToken, OneHot
 from embcalc.render.layout import WIDTH, clip, decimal_size, safe, table
-from embcalc.render.text.notes import note_lines, wrapped
+from embcalc.render.text.notes import note_lines, token_name, wrapped
 
 CAUTION = (
     "these are rows of the table, before any layer: a token has the same vector in every text. "
@@ -13,8 +13,8 @@ CAUTION = (
 )
 FIRST_VALUES = 4
 TOKEN_WIDTH = 16
-MAX_POSITIONS = 200
-"""Rows of the table of vectors; --format json, csv and markdown give them all."""
+MAX_ROWS = 200
+"""Lines of the table of vectors; --format json, csv and markdown give them all."""
 
 
 def render(report: LookupReport) -> str:
@@ -74,27 +74,34 @@ def _rows(report: LookupReport) -> Iterator[str]:
     yield f"ids -> rows  [B, T, d] = [{batch}, {length}, {width}]"
     shown = min(FIRST_VALUES, width)
     columns = [f"[{column}]" for column in range(shown)]
-    heading = ("b", "t", "id", "token", "norm", *columns, "")
-    lines = [heading]
-    for index, position, token in _positions(report):
-        if len(lines) > MAX_POSITIONS:
-            break
-        vector = report.vectors[index, position]
-        lines.append(
-            (
-                str(index),
-                str(position),
-                str(token.id),
-                _name(token),
-                f"{report.norms[index, position]:.4f}",
-                *(f"{value:.4g}" for value in vector[:shown]),
-                "padding" if token.padding else "",
-            )
-        )
-    yield from table(lines, "rrrlr" + "r" * shown + "l")
-    if batch * length > MAX_POSITIONS:
-        yield f"  … {batch * length - MAX_POSITIONS:,} more: --format csv has them all"
+    lines = [("b", "t", "id", "token", "norm", *columns)]
+    lines += [_row(report, *place, shown) for place in _folded(report)]
+    yield from table(lines[: MAX_ROWS + 1], "rrrlr" + "r" * shown)
+    if len(lines) > MAX_ROWS + 1:
+        yield f"  … {len(lines) - MAX_ROWS - 1:,} more: --format csv has them all"
     yield from _repeats(report)
+
+
+def _row(
+    report: LookupReport, index: int, position: int, token: LookupToken, shown: int
+) -> tuple[str, ...]:
+    vector = report.vectors[index, position]
+    last = report.shape[1] - 1
+    return (
+        str(index),
+        f"{position}-{last}" if token.padding and position < last else str(position),
+        f"{token.id}{'*' if token.padding else ' '}",
+        _name(token),
+        f"{report.norms[index, position]:.4f}",
+        *(f"{value:.3g}" for value in vector[:shown]),
+    )
+
+
+def _folded(report: LookupReport) -> Iterator[tuple[int, int, LookupToken]]:
+    """All positions, of the padding of a sequence the first alone."""
+    for index, position, token in _positions(report):
+        if not token.padding or position == report.sequences[index].length:
+            yield index, position, token
 
 
 def _positions(report: LookupReport) -> Iterator[tuple[int, int, LookupToken]]:
@@ -135,4 +142,4 @@ def _one_hot(report: LookupReport, one_hot: OneHot) -> Iterator[str]:
 
 
 def _name(token: LookupToken) -> str:
-    return clip(safe(token.shown), TOKEN_WIDTH) if token.text is not None else f"#{token.id}"
+    return token_name(None if token.text is None else token.shown, TOKEN_WIDTH)

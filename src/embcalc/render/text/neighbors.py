@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from embcalc.core.reports.neighbors import Neighbor, NeighborsReport, QueryToken
 from embcalc.render.layout import clip, safe, table
-from embcalc.render.text.notes import note_lines
+from embcalc.render.text.notes import note_lines, token_name
 
 TOKEN_WIDTH = 40
 SCORES = {"cosine": "cosine", "euclidean": "distance", "dot": "dot product"}
@@ -47,9 +47,10 @@ def expression(query: tuple[QueryToken, ...]) -> str:
 
 
 def _term(token: QueryToken) -> str:
-    name = clip(safe(token.shown), TOKEN_WIDTH)
-    return f"{name} ({token.row})" if token.text is not None else f"row {token.row}"
+    if token.text is None:
+        return f"row {token.row}"
+    return f"{token_name(token.shown, TOKEN_WIDTH)} ({token.row})"
 
 
 def _name(item: Neighbor) -> str:
-    return clip(safe(item.shown), TOKEN_WIDTH) if item.text is not None else "(no token)"
+    return token_name(None if item.text is None else item.shown, TOKEN_WIDTH)
