@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os import PathLike
 
 from embcalc.core.progress import Progress, silent
 from embcalc.core.reports.diff import DiffReport, MovedToken, TableDiff, VocabularyDiff
@@ -14,13 +15,13 @@ from embcalc.usecases.opened import Model, open_model
 
 
 def diff(  # noqa: PLR0913 - the options of a command
-    a: str,
-    b: str,
+    a: str | PathLike[str],
+    b: str | PathLike[str],
     *,
     top: int = 10,
     tensor: str | None = None,
-    tokenizer_a: str | None = None,
-    tokenizer_b: str | None = None,
+    tokenizer_a: str | PathLike[str] | None = None,
+    tokenizer_b: str | PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> DiffReport:
     """Compare the embedding tables and the tokenizers of two checkpoints.
@@ -51,14 +52,14 @@ def diff(  # noqa: PLR0913 - the options of a command
     pairs, only_a, only_b = _paired(left, right)
     if not pairs:
         raise CheckpointError(
-            f"{a} and {b} have no embedding table in common",
+            f"{left.address} and {right.address} have no embedding table in common",
             "embcalc inspect shows what each of them holds; --tensor names a table",
         )
     tables = [diff_table(Side(left, x), Side(right, y), top, progress) for x, y in pairs]
     vocabularies = _vocabularies(left.vocabulary, right.vocabulary)
     return DiffReport(
-        model_a=a,
-        model_b=b,
+        model_a=left.address,
+        model_b=right.address,
         tying_a=_tying(left),
         tying_b=_tying(right),
         tables=tuple(tables),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from embcalc.core.reports.lookup import LookupReport, LookupSequence, LookupToken, OneHot
@@ -37,11 +38,11 @@ class _Pad:
 
 
 def lookup(  # noqa: PLR0913 - the options of a command
-    model: str,
+    model: str | PathLike[str],
     *,
     text: Sequence[str] = (),
     ids: Sequence[Sequence[int]] = (),
-    tokenizer: str | None = None,
+    tokenizer: str | PathLike[str] | None = None,
     tensor: str | None = None,
     pad_id: int | None = None,
     special_tokens: bool = True,
@@ -84,7 +85,7 @@ def lookup(  # noqa: PLR0913 - the options of a command
     sequences = _padded(opened, inputs, pad, notes)
     vectors = _vectors(opened, table, sequences)
     return LookupReport(
-        model=model,
+        model=opened.address,
         tensor=table.name,
         dtype=str(table.tensor.dtype),
         rows=table.rows,

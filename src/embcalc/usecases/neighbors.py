@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from typing import TYPE_CHECKING
 
 from embcalc.core.progress import Progress, silent
@@ -31,7 +32,7 @@ SHARED_DIRECTION = 0.25
 
 
 def neighbors(  # noqa: PLR0913 - the options of a command
-    model: str,
+    model: str | PathLike[str],
     tokens: Sequence[str] = (),
     *,
     ids: Sequence[int] = (),
@@ -42,7 +43,7 @@ def neighbors(  # noqa: PLR0913 - the options of a command
     table: str = "token",
     exclude: Sequence[str] = (),
     center: bool = False,
-    tokenizer: str | None = None,
+    tokenizer: str | PathLike[str] | None = None,
     tensor: str | None = None,
     progress: Progress = silent,
 ) -> NeighborsReport:
@@ -87,7 +88,7 @@ def neighbors(  # noqa: PLR0913 - the options of a command
     found = _search(opened, chosen, query, wish, skip, progress)
     notes.extend(_advice(found, metric, center=center))
     return NeighborsReport(
-        model=model,
+        model=opened.address,
         tensor=chosen.name,
         role=str(chosen.role),
         dtype=str(chosen.tensor.dtype),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import Any
 
 from embcalc.checkpoints import Checkpoint, open_checkpoint
@@ -17,7 +18,7 @@ from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tying import expects_head
 from embcalc.core.vocabulary import Vocabulary
 from embcalc.errors import CheckpointError, ConfigError, TokenizerError
-from embcalc.sources import locate
+from embcalc.sources.locate import locate
 from embcalc.tokenizers import read_tokenizer
 
 
@@ -105,8 +106,8 @@ class Model:
 
 
 def open_model(
-    address: str,
-    tokenizer: str | None = None,
+    address: str | PathLike[str],
+    tokenizer: str | PathLike[str] | None = None,
     tensor: str | None = None,
     *,
     need_tokenizer: bool = True,
@@ -124,8 +125,9 @@ def open_model(
         SourceError: an address leads nowhere.
         CheckpointError, ConfigError, TokenizerError: a file is broken.
     """
+    address = fspath(address)
     place = locate(address)
-    words = place if tokenizer is None else locate(tokenizer)
+    words = place if tokenizer is None else locate(fspath(tokenizer))
     checkpoint = open_checkpoint(place.folder, place.file)
     document = _document(place.folder)
     config = parse_config(document) if document is not None else None
