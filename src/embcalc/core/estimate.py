@@ -154,6 +154,8 @@ def _assumptions(layer: Layer, tables: Sequence[Table], request: EstimateRequest
         )
     if request.zero_stage and request.data_parallel is None:
         yield "--data-parallel is not given: one rank, so ZeRO shards nothing"
+    if request.budget is not None and request.batch and request.layout:
+        yield "the budget counts the whole batch on the fullest rank: logits are not sharded"
     if any(table.role is Role.TOKEN_EXTRA for table in tables):
         yield "the second token table does not grow with the vocabulary"
 

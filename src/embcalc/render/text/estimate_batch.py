@@ -75,12 +75,14 @@ def _rank_columns(
 
 
 def _layout(layout: Layout) -> str:
-    parts = [f"ZeRO stage {layout.zero_stage} over {layout.data_parallel:,}"]
+    parts = []
+    if layout.zero_stage or layout.data_parallel > 1:
+        parts.append(f"ZeRO stage {layout.zero_stage} over {layout.data_parallel:,}")
     if layout.tensor_parallel is not None:
         parts.append(f"tensor parallel {layout.tensor_parallel:,}")
     if layout.pipeline_parallel > 1:
         parts.append(f"pipeline {layout.pipeline_parallel:,}")
-    return ", ".join(parts)
+    return ", ".join(parts) or "one device"
 
 
 def budget_lines(variants: Variants) -> Iterator[str]:

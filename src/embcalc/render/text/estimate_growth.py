@@ -49,8 +49,9 @@ def _fine_tuning(ways: FineTuning, report: EstimateReport, *, named: bool) -> It
     sizes = (*ways.full.values(), *ways.modules_to_save.values())
     units = units_for(sizes)
     kind = f", {variant_name(report)}" if named else ""
-    yield f"Ways to train {ways.rows:,} rows{kind}, in {units.decimal}"
-    lines = [["regime", "whole tables", "modules_to_save", f"{ways.rows:,} rows only"]]
+    rows = "1 row" if ways.rows == 1 else f"{ways.rows:,} rows"
+    yield f"Ways to train {rows}{kind}, in {units.decimal}"
+    lines = [["regime", "whole tables", "modules_to_save", f"{rows} only"]]
     lines.extend(
         [
             name,

@@ -18,4 +18,4 @@ def render(report: PresetsReport) -> str:
         ]
         for preset in report.presets
     )
-    return "\n".join(table(rows, "lrrlrr", indent=0)) + "\n"
+    return "\n".join(table(rows, "lrrlrr", indent=0, gap=1)) + "\n"
