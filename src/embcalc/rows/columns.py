@@ -12,7 +12,9 @@ from embcalc.core.dtypes import DType
 from embcalc.rows.kernels import Floats, to_float64
 
 _FULL_BYTES = 64 << 20
-"""Tables up to this size give all their rows; larger ones blocks evenly spread over the table."""
+"""Tables up to this size give all their rows."""
+_PART_BYTES = 24 << 20
+"""Of a larger table, blocks of this size in all count, evenly spread over it."""
 _OUTLIER = 6.0
 """A dimension stands out when its root mean square is this many times the median one."""
 _LEAST_ROWS = 64
@@ -27,6 +29,11 @@ class Columns:
     """Rows that were counted: all finite ones of a table up to 64 MiB, a spread sample above."""
     rms: Floats
     mean: Floats
+
+    @property
+    def element_mean(self) -> float | None:
+        """Mean of all numbers counted; None for none."""
+        return float(self.mean.mean()) if self.rows and len(self.mean) else None
 
     @property
     def dead(self) -> NDArray[np.int64]:
@@ -49,7 +56,8 @@ class ColumnSums:
     """Sums over the rows of a pass."""
 
     def __init__(self, rows: int, width: int, dtype: DType) -> None:
-        self._every = max(1, -(-dtype.nbytes(rows * width) // _FULL_BYTES))
+        size = dtype.nbytes(rows * width)
+        self._every = 1 if size <= _FULL_BYTES else size // _PART_BYTES
         self._dtype = dtype
         self._seen = 0
         self._rows = 0

@@ -18,21 +18,18 @@ class Elements:
     """Over all numbers of the finite rows; None where there are none."""
 
     mean: float | None
+    """Of a table over 64 MiB: from rows spread over it, as for its columns."""
     std: float | None
     """Population standard deviation."""
     absmax: float
     """Largest magnitude of all finite numbers."""
 
     @classmethod
-    def from_rows(cls, norms: Floats, sums: Floats, width: int, absmax: float) -> Elements:
-        """Put together from row norms and row sums, both `[n]`.
-
-        mean = Σ sums / (n·width); variance = Σ norms² / (n·width) - mean².
-        """
+    def from_rows(cls, norms: Floats, mean: float | None, width: int, absmax: float) -> Elements:
+        """Put together from row norms `[n]`: variance = Σ norms² / (n·width) - mean²."""
         count = len(norms) * width
-        if count == 0:
+        if count == 0 or mean is None:
             return cls(None, None, absmax)
-        mean = float(sums.sum()) / count
         with np.errstate(over="ignore"):
             square = float(np.square(norms).sum()) / count
         return cls(mean, sqrt(max(0.0, square - mean * mean)), absmax)

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,7 +159,7 @@ class _Rows:
     width: int
     dtype: DType
     kernels: Kernels
-    dots: Dots
+    dots: Dots | None
     norms: Floats
     nonfinite: NDArray[np.bool_]
     keys: NDArray[np.uint64]
@@ -169,17 +170,15 @@ class _Rows:
     def of(cls, rows: int, width: int, dtype: DType, directions: Floats | None) -> _Rows:
         """Empty arrays, and kernels prepared for the dtype."""
         kernels = kernels_for(dtype)
-        asked = np.empty((0, width)) if directions is None else directions
         return cls(
             width=width,
             dtype=dtype,
             kernels=kernels,
-            # The first direction sums up the row.
-            dots=kernels.dots(np.concatenate([np.ones((1, width)), asked])),
+            dots=None if directions is None else kernels.dots(directions),
             norms=np.zeros(rows),
             nonfinite=np.zeros(rows, dtype=np.bool_),
             keys=np.zeros(rows, dtype=np.uint64),
-            projections=np.zeros((rows, 1 + len(asked))),
+            projections=np.zeros((rows, 0 if directions is None else len(directions))),
             signatures=SignatureMaker.build(rows, width, dtype, kernels),
         )
 
@@ -190,7 +189,7 @@ class _Tally:
     def __init__(self, rows: _Rows) -> None:
         self.absmax = 0.0
         self.columns = ColumnSums(len(rows.norms), rows.width, rows.dtype)
-        self.sample: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
+        self.sample: list[tuple[NDArray[np.int64], NDArray[Any]]] = []
         self._step = max(1, len(rows.norms) // SAMPLE_ROWS)
 
     def add(self, rows: _Rows, block: RowBlock) -> None:
@@ -201,20 +200,19 @@ class _Tally:
         rows.norms[here] = norms
         rows.nonfinite[here] = nonfinite
         rows.keys[here] = bit_keys(values)
-        rows.projections[here] = rows.dots(values)
+        if rows.dots is not None:
+            rows.projections[here] = rows.dots(values)
         if rows.signatures is not None:
             rows.signatures.add(here, values)
         self.absmax = max(self.absmax, block_absmax(values, dtype))
         self.columns.add(block, nonfinite)
-        self._keep_sample(block, norms, dtype)
+        self._keep_sample(block, norms)
 
-    def _keep_sample(self, block: RowBlock, norms: Floats, dtype: DType) -> None:
+    def _keep_sample(self, block: RowBlock, norms: Floats) -> None:
         chosen = np.arange(-block.start % self._step, len(norms), self._step)
         chosen = chosen[np.isfinite(norms[chosen]) & (norms[chosen] > 0)]
         if len(chosen):
-            numbers = to_float64(block.values[chosen], dtype)
-            numbers /= norms[chosen][:, None]
-            self.sample.append((chosen + block.start, numbers.astype(np.float32)))
+            self.sample.append((chosen + block.start, block.values[chosen]))
 
 
 def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter: _Meter) -> _Tally:
@@ -233,25 +231,35 @@ def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter
 
 def _result(rows: _Rows, tallies: list[_Tally]) -> RowScan:
     finite = ~rows.nonfinite
-    sample = [part for tally in tallies for part in tally.sample]
-    none = np.empty(0, dtype=np.int64), np.empty((0, rows.width), dtype=np.float32)
-    columns = tallies[0].columns
+    sums = tallies[0].columns
     for other in tallies[1:]:
-        columns.merge(other.columns)
+        sums.merge(other.columns)
+    columns = sums.finish()
+    sample_rows, sample = _sample(rows, [part for tally in tallies for part in tally.sample])
+    absmax = max(tally.absmax for tally in tallies)
     return RowScan(
         norms=rows.norms,
         nonfinite=rows.nonfinite,
         keys=rows.keys,
         signatures=None if rows.signatures is None else rows.signatures.finish(rows.norms),
-        projections=rows.projections[:, 1:],
-        sample_rows=np.concatenate([numbers for numbers, _ in sample or [none]]),
-        sample=np.concatenate([values for _, values in sample or [none]]),
-        elements=Elements.from_rows(
-            rows.norms[finite],
-            rows.projections[finite, 0],
-            rows.width,
-            max(tally.absmax for tally in tallies),
-        ),
-        columns=columns.finish(),
+        projections=rows.projections,
+        sample_rows=sample_rows,
+        sample=sample,
+        elements=Elements.from_rows(rows.norms[finite], columns.element_mean, rows.width, absmax),
+        columns=columns,
         dtype=rows.dtype,
     )
+
+
+def _sample(
+    rows: _Rows, parts: list[tuple[NDArray[np.int64], NDArray[Any]]]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The rows kept, as unit vectors."""
+    if not parts:
+        return np.empty(0, dtype=np.int64), np.empty((0, rows.width), dtype=np.float32)
+    chosen = np.concatenate([numbers for numbers, _ in parts])
+    unit = [
+        (to_float64(values, rows.dtype) / rows.norms[numbers][:, None]).astype(np.float32)
+        for numbers, values in parts
+    ]
+    return chosen, np.concatenate(unit)
