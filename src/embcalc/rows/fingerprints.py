@@ -64,7 +64,7 @@ def identical_groups(
 def _sharing(keys: NDArray[np.uint64], left_out: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Ascending numbers of the rows whose key another row has too."""
     rows = np.flatnonzero(~left_out)
-    order = rows[np.argsort(keys[rows], kind="stable")]
+    order = rows[np.argsort(keys[rows])]
     same = keys[order[1:]] == keys[order[:-1]]
     shared = np.zeros(len(order), dtype=np.bool_)
     shared[1:] |= same

@@ -46,13 +46,35 @@ def near_groups(
     if scan.signatures is None:
         return None
     pairs: set[tuple[int, int]] = set()
+    rows = np.flatnonzero(~left_out)
     for band in range(scan.signatures.bands.shape[1]):
-        for rows in _shared(scan.signatures.bands[:, band], left_out):
-            pairs.update(_likely_pairs(scan.signatures, rows))
+        keys = scan.signatures.bands[rows, band]
+        order = np.argsort(keys)
+        pairs.update(_pairs_of_band(scan.signatures, rows[order], keys[order]))
     chains = _Chains()
     for one, other in _verified(source, name, sorted(pairs)):
         chains.join(one, other)
     return chains.groups()
+
+
+def _pairs_of_band(
+    signatures: Signatures, rows: NDArray[np.int64], keys: NDArray[np.uint64]
+) -> Iterator[tuple[int, int]]:
+    """Pairs of rows `[n]` that share one of the sorted keys and lie close by their coordinates."""
+    bounds = np.flatnonzero(np.diff(keys)) + 1
+    starts = np.concatenate([[0], bounds]).astype(np.int64)
+    sizes = np.diff(np.concatenate([starts, [len(keys)]]))
+    twos = starts[sizes == 2]
+    first, second = rows[twos], rows[twos + 1]
+    difference = signatures.coordinates[first] - signatures.coordinates[second]
+    close = np.square(difference).mean(axis=1) < _LIKELY**2
+    yield from zip(
+        np.minimum(first, second)[close].tolist(),
+        np.maximum(first, second)[close].tolist(),
+        strict=True,
+    )
+    for start, size in zip(starts[sizes > 2].tolist(), sizes[sizes > 2].tolist(), strict=True):
+        yield from _likely_pairs(signatures, np.sort(rows[start : start + size]))
 
 
 def _likely_pairs(signatures: Signatures, rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -78,16 +100,6 @@ def _verified(
         first, second = unit[places.reshape(-1, 2)[:, 0]], unit[places.reshape(-1, 2)[:, 1]]
         near = np.einsum("ij,ij->i", first, second) > NEAR_COSINE
         yield from map(tuple, batch[near].tolist())
-
-
-def _shared(keys: NDArray[np.uint64], left_out: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
-    rows = np.flatnonzero(~left_out)
-    order = rows[np.argsort(keys[rows], kind="stable")]
-    breaks = np.flatnonzero(keys[order[1:]] != keys[order[:-1]]) + 1
-    starts = np.concatenate([[0], breaks])
-    ends = np.concatenate([breaks, [len(order)]])
-    for index in np.flatnonzero(ends - starts > 1):
-        yield np.sort(order[starts[index] : ends[index]])
 
 
 def _unit(numbers: Floats) -> Floats:

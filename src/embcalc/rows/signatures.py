@@ -52,7 +52,7 @@ class SignatureMaker:
         count = len(range(width)[self._columns])
         random = np.random.default_rng(0x5EED)
         directions = random.standard_normal((_BANDS * _PER_BAND, count)) * (width / count) ** 0.5
-        self._offsets = random.random(_BANDS * _PER_BAND)
+        self._offsets = random.random(_BANDS * _PER_BAND).astype(np.float32)
         self._factors = random.integers(
             1, 1 << 63, _BANDS * _PER_BAND, dtype=np.uint64
         ) | np.uint64(1)
@@ -74,13 +74,16 @@ class SignatureMaker:
     def finish(self, norms: Floats) -> Signatures:
         """Signatures, once all norms are known."""
         bands = np.zeros((len(norms), _BANDS), dtype=np.uint64)
+        # Rows without a direction get coordinates of 0.
+        lengths = np.where((norms > 0) & np.isfinite(norms), norms, np.inf)
+        inverse = (1.0 / lengths).astype(np.float32)
         for start in range(0, len(norms), _CHUNK):
             here = slice(start, start + _CHUNK)
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                self._projections[here] /= norms[here, None]
-            unit = np.nan_to_num(self._projections[here], nan=0.0, posinf=0.0, neginf=0.0)
-            self._projections[here] = unit
-            cells = np.floor(unit / _CELL + self._offsets)
-            mixed = cells.astype(np.int64).view(np.uint64) * self._factors
+            unit = self._projections[here]
+            with np.errstate(over="ignore", invalid="ignore"):
+                unit *= inverse[here, None]
+            unit[~np.isfinite(unit).all(axis=1)] = 0
+            cells = np.floor(unit * np.float32(1 / _CELL) + self._offsets).astype(np.int32)
+            mixed = cells.astype(np.uint64) * self._factors
             bands[here] = np.add.reduce(mixed.reshape(-1, _BANDS, _PER_BAND), axis=2)
         return Signatures(bands, self._projections)

@@ -92,7 +92,12 @@ def _clusters(scanned: ScannedTable) -> Iterator[Cluster]:
 def _extreme(scanned: ScannedTable, top: int, *, largest: bool) -> tuple[RowNorm, ...]:
     norms = scanned.scan.norms
     rows = np.flatnonzero(scanned.scan.usable)
-    order = rows[np.argsort(-norms[rows] if largest else norms[rows], kind="stable")[:top]]
+    sizes = -norms[rows] if largest else norms[rows]
+    if top < len(rows):
+        # All rows up to the last wanted size, so that equal ones come in order.
+        near = sizes <= np.partition(sizes, top)[top]
+        rows, sizes = rows[near], sizes[near]
+    order = rows[np.argsort(sizes, kind="stable")[:top]]
     return tuple(_row_norm(scanned, row) for row in order.tolist())
 
 
