@@ -141,6 +141,7 @@ class NumkongKernels:
         """L2 norms, long rows in slices whose squares are added in float64."""
         import numkong
 
+        values = _aligned(values)
         n, width = values.shape
         if width <= self._slice:
             return np.asarray(numkong.norm(values, axis=1, dtype=self._name))
@@ -170,7 +171,7 @@ class NumkongKernels:
         def product(values: NDArray[Any]) -> Floats:
             import numkong
 
-            stored = np.ascontiguousarray(values)
+            stored = np.ascontiguousarray(_aligned(values))
             view: Any = numkong.from_pointer(
                 stored.ctypes.data, stored.shape, self._name, owner=stored
             )
@@ -181,6 +182,11 @@ class NumkongKernels:
                 return packed.joined(raw)
 
         return product
+
+
+def _aligned(values: NDArray[Any]) -> NDArray[Any]:
+    """Values at addresses that numkong takes: data in a file may begin at any byte."""
+    return values if values.flags.aligned else values.copy()
 
 
 @lru_cache(maxsize=64)
