@@ -127,3 +127,16 @@ def test_numpy_steps_in_where_numkong_is_absent(monkeypatch: pytest.MonkeyPatch)
     kernels._has_numkong.cache_clear()
     monkeypatch.setenv("EMBCALC_KERNELS", "numpy")
     assert isinstance(kernels_for(BY_NAME["BF16"]), NumpyKernels)
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_unaligned_values_are_taken(name: str) -> None:
+    """Data in a file may begin at any byte; numkong refuses such arrays."""
+    values, numbers = carried(np.random.default_rng(3).normal(0, 1, (6, 40)), name)
+    raw = b"x" + values.tobytes()
+    shifted = np.frombuffer(raw, values.dtype, offset=1).reshape(values.shape)
+    assert not shifted.flags.aligned
+    kernels = kernels_for(BY_NAME[name])
+    assert relative(kernels.norms(shifted), np.linalg.norm(numbers, axis=1)) < 1e-6
+    products = kernels.dots(np.ones((1, 40)))(shifted)[:, 0]
+    assert products == pytest.approx(numbers.sum(axis=1), abs=1e-5)

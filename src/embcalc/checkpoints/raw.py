@@ -52,7 +52,9 @@ def row_blocks(
     first = start + rows.start * row_bytes
     for piece in file.stream(first, len(rows) * row_bytes, per_block * row_bytes):
         values = np.frombuffer(piece, carrier.newbyteorder(">") if swap else carrier)
-        values = values.astype(carrier) if swap else values
+        if swap or not values.flags.aligned:
+            # Data may begin at any byte of a file; kernels want a number at its own address.
+            values = values.astype(carrier)
         yield RowBlock(row, values.reshape(len(piece) // row_bytes, -1), tensor.dtype)
         row += len(piece) // row_bytes
 
