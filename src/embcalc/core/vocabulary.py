@@ -57,6 +57,9 @@ class Vocabulary:
     encoding emits."""
     listed: Sequence[str] | None = field(default=None, repr=False)
     """Texts by id, where the format is a list in which a text may stand twice."""
+    in_order: bool = False
+    """Whether the base ids are known to be 0, 1, 2 … in the order of `base` (`is_in_order`): then
+    the largest id, holes and shared ids follow without a look at each token."""
     added: tuple[Token, ...] = ()
     """In the order in which the tokenizer takes them."""
 
@@ -89,6 +92,8 @@ class Vocabulary:
     @cached_property
     def shared_ids(self) -> tuple[tuple[str, str, int], ...]:
         """Pairs of different texts on one effective id: text, the other text, id."""
+        if self.in_order:
+            return ()
         pairs = [
             (token.text, other, token.id)
             for token in self.appended
@@ -114,13 +119,17 @@ class Vocabulary:
         """Largest effective id, -1 for an empty vocabulary."""
         if self.listed is not None:
             base = len(self.listed) - 1
+        elif self.in_order:
+            base = len(self.base) - 1
         else:
             base = max(self.base.values(), default=-1)
         return max(base, max((token.id for token in self.added), default=-1))
 
-    @property
+    @cached_property
     def holes(self) -> int:
         """Ids below the largest that no token has."""
+        if self.in_order:
+            return self.max_id + 1 - len(self.base) - len({token.id for token in self.appended})
         return self.max_id + 1 - len(self.texts)
 
     def hole_ids(self, limit: int) -> tuple[int, ...]:
@@ -137,6 +146,11 @@ class Vocabulary:
     def text(self, token_id: int) -> str | None:
         """The stored text of an id, or None."""
         return self.texts.get(token_id)
+
+
+def is_in_order(base: Mapping[str, int]) -> bool:
+    """Whether ids are 0, 1, 2 … in the order of the file, as they mostly are."""
+    return list(base.values()) == list(range(len(base)))
 
 
 def append_added(

@@ -9,7 +9,7 @@ import msgspec
 
 from embcalc.core.files import Folder
 from embcalc.core.tokenizer_facts import Duplicate, EmittedId
-from embcalc.core.vocabulary import Declared, TextForm, Vocabulary, append_added
+from embcalc.core.vocabulary import Declared, TextForm, Vocabulary, append_added, is_in_order
 from embcalc.errors import TokenizerError
 from embcalc.tokenizers.base import BaseRead
 from embcalc.tokenizers.files import check_ids, decode_json, read_bytes
@@ -61,30 +61,36 @@ def read_tokenizer_json(folder: Folder, name: str) -> BaseRead:
     if not vocab:
         raise TokenizerError(f"{name} has an empty vocabulary", "download the file again")
     listed = [piece for piece, _ in vocab] if isinstance(vocab, list) else None
-    if isinstance(vocab, list):
-        base = {piece: index for index, (piece, _) in enumerate(vocab)}
-    else:
-        base = vocab
+    base = _base(vocab)
+    in_order = len(base) == len(vocab) and is_in_order(base)
+    if not in_order:
         check_ids(base, name)
+    check_ids([token.id for token in document.added_tokens or ()], name)
     declared = [
         Declared(text=token.content, id=token.id, special=token.special, file=name)
         for token in document.added_tokens or ()
     ]
-    check_ids([token.id for token in document.added_tokens or ()], name)
     vocabulary = Vocabulary(
         format=NAME,
         file=name,
         form=_form(document),
         base=base,
         listed=listed if listed and len(listed) != len(base) else None,
+        in_order=in_order,
         added=append_added(base, len(vocab), declared),
     )
     return BaseRead(
         vocabulary=vocabulary,
         base_count=len(vocab),
         emitted=tuple(_emitted(document, name)),
-        duplicates=_twice(content, name, listed, base),
+        duplicates=() if in_order else _twice(content, name, listed, base),
     )
+
+
+def _base(vocab: dict[str, int] | list[tuple[str, float]]) -> dict[str, int]:
+    if isinstance(vocab, dict):
+        return vocab
+    return {piece: index for index, (piece, _) in enumerate(vocab)}
 
 
 def _twice(
@@ -92,8 +98,6 @@ def _twice(
 ) -> tuple[Duplicate, ...]:
     if listed is not None:
         return repeated_texts(listed, base)
-    if max(base.values()) + 1 == len(base):
-        return ()
     return repeated_keys(bytes(decode_json(content, name, _RawTokenizer).model.vocab), base)
 
 
