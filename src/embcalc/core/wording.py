@@ -26,9 +26,9 @@ def listed(items: Sequence[str], total: int | None = None) -> str:
     return ", ".join(shown) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def token_list(tokens: Sequence[Token]) -> str:
-    """Ids and texts: `'<pad>' (32000, special), 'x' (32001)`."""
-    return listed([_token(token) for token in tokens[:SHOWN]], len(tokens))
+def token_list(tokens: Sequence[Token], total: int | None = None) -> str:
+    """Ids and texts: `'<pad>' (32000, special), 'x' (32001)`; `total` counts those not given."""
+    return listed([_token(token) for token in tokens[:SHOWN]], total or len(tokens))
 
 
 def _token(token: Token) -> str:

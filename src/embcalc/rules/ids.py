@@ -8,7 +8,7 @@ from embcalc.core.facts import MEDIA, Limit, ModelFacts
 from embcalc.core.findings import Problem, Severity, rule
 from embcalc.core.padding import rounding
 from embcalc.core.vocabulary import Token
-from embcalc.core.wording import count, id_list, listed, quoted, token_list
+from embcalc.core.wording import KEPT_IDS, SHOWN, count, id_list, listed, quoted, token_list
 
 GEMMA_PLACEHOLDER = "<image_soft_token>"
 GEMMA_ID = 262_144
@@ -44,16 +44,17 @@ def token_without_row(facts: ModelFacts) -> Iterator[Problem]:
         added_tokens.json removed, "pad_token": "</s>"      embed_tokens [32000, 4096]
     """
     limit = facts.limit
-    tokens = list(facts.tokens_from(limit.rows)) if limit else []
-    if not limit or not tokens or _placeholder(facts, tokens):
+    ids = facts.ids_from(limit.rows) if limit else ()
+    tokens = facts.tokens(ids[:SHOWN])
+    if not limit or not ids or _placeholder(facts, tokens):
         return
     need = facts.vocabulary.max_id + 1
     yield Problem(
-        f"{count(len(tokens), 'token')} past the {_where(limit)}: {token_list(tokens)}",
+        f"{count(len(ids), 'token')} past the {_where(limit)}: {token_list(tokens, len(ids))}",
         hint=f"grow the model: model.resize_token_embeddings({need}, pad_to_multiple_of=64), or "
-        f"remove the {'token' if len(tokens) == 1 else 'tokens'} from the tokenizer",
+        f"remove the {'token' if len(ids) == 1 else 'tokens'} from the tokenizer",
         file=tokens[0].file or facts.vocabulary.file,
-        ids=id_list(token.id for token in tokens),
+        ids=tuple(ids[:KEPT_IDS]),
     )
 
 
@@ -73,7 +74,7 @@ def placeholder_without_row(facts: ModelFacts) -> Iterator[Problem]:
         embcalc check-vocab google/gemma-3-1b-it --allow-token '<image_soft_token>'
     """
     limit = facts.limit
-    tokens = list(facts.tokens_from(limit.rows)) if limit else []
+    tokens = facts.tokens(facts.ids_from(limit.rows)[:SHOWN]) if limit else []
     if limit and _placeholder(facts, tokens):
         yield Problem(
             f"only the image placeholder {token_list(tokens)} lies past the {_where(limit)}",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Problem, Severity, rule
-from embcalc.core.tokenizer_facts import DeadLetter
+from embcalc.core.tokenizer_facts import DeadLetter, FileProblem
 from embcalc.core.wording import count, id_list, listed, quoted
+
+
+def _problems(facts: ModelFacts) -> Iterable[FileProblem]:
+    """One problem a file: the processor's are read for the tokenizer and for special ids."""
+    every = (*facts.problems, *facts.tokenizer.problems)
+    return {problem.file: problem for problem in reversed(every)}.values()
 
 
 @rule("EMB301", Severity.ERROR)
@@ -24,7 +30,7 @@ def lfs_pointer(facts: ModelFacts) -> Iterator[Problem]:
     After:
         $ git lfs pull
     """
-    for problem in (*facts.problems, *facts.tokenizer.problems):
+    for problem in _problems(facts):
         if problem.pointer:
             yield Problem(problem.message, problem.hint, problem.file)
 
