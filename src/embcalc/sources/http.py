@@ -91,9 +91,17 @@ def _answer(method: str, url: str, headers: Mapping[str, str], timeout: float) -
             method, url, headers=headers, timeout=timeout, follow_redirects=True
         )
     else:
-        opened = session.request(
-            method, url, headers=headers, timeout=timeout, allow_redirects=True, stream=True
-        )
+        try:
+            opened = session.request(
+                method, url, headers=headers, timeout=timeout, allow_redirects=True, stream=True
+            )
+        except UnicodeError:
+            raise
+        except ValueError as error:  # requests raises it bare for a redirect to no address
+            raise SourceError(
+                f"{shown(url)} redirects to no address: {one_line(error)}",
+                hint="check the address; HF_ENDPOINT sets that of the hub",
+            ) from error
     with opened as response:
         body = (
             response.iter_raw(CHUNK)

@@ -102,15 +102,17 @@ class CachedFile:
     def _told(self, error: SourceError, label: str) -> SourceError:
         """The error to raise: a broken connection may be tried again, other failures not.
 
-        huggingface_hub waits and tries again by itself where the hub answers with 429 or 5xx,
-        and raises LocalEntryNotFoundError in the end.
+        From version 1.0 on huggingface_hub waits and tries again by itself, and raises
+        LocalEntryNotFoundError in the end; before, when it used requests, it raised that at once.
         """
-        from huggingface_hub.errors import LocalEntryNotFoundError
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+        before_1 = issubclass(HfHubHTTPError.__bases__[0], OSError)
 
         answer = _answer(error.__cause__, label)
         if answer is not None:
             error = self._repository.refuse(answer, label)
-        elif not isinstance(error.__cause__, LocalEntryNotFoundError):
+        elif before_1 or not isinstance(error.__cause__, LocalEntryNotFoundError):
             return error
         if isinstance(error, UnreachableError):
             return UnreachableError(error.message, error.hint)
