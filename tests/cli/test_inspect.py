@@ -195,3 +195,110 @@ def test_output_goes_to_a_file(run: Callable[..., Run], tmp_path: Path) -> None:
     result = run("inspect", folder, "--format", "json", "--output", target)
     assert (result.code, result.out, result.err) == (0, "", "")
     assert json.loads(target.read_text("utf-8"))["schema"] == "embcalc/inspect/v1"
+
+
+TABLE_KEYS = {
+    "tensor", "role", "dtype", "rows", "width", "bytes", "parameters", "share_of_parameters",
+    "norms", "histogram", "smallest", "largest", "zero_rows", "near_zero_rows", "nonfinite_rows",
+    "duplicate_rows", "outlier_rows", "beyond_tokenizer", "undertrained",
+}  # fmt: skip
+
+
+def test_the_document_has_the_keys_that_others_build_on(
+    run: Callable[..., Run], tmp_path: Path
+) -> None:
+    folder = CASES["reserved-rows"](tmp_path / "m")
+    document = run("inspect", folder, "--format", "json", "--rows", "0").json
+    assert set(document) >= {
+        "schema", "checkpoint", "tying", "tables", "selected_rows", "coverage", "findings",
+    }  # fmt: skip
+    assert document["checkpoint"] == {
+        "path": str(folder),
+        "format": "safetensors",
+        "files": 1,
+        "tensors": 1,
+        "parameters": 340 * 64,
+        "bytes": 340 * 64 * 4,
+    }
+    assert document["tying"]["verdict"] == "tied"
+    (table,) = document["tables"]
+    assert set(table) >= TABLE_KEYS
+    assert set(table["norms"]["percentiles"]) == {"1", "5", "25", "50", "75", "95", "99"}
+    assert table["beyond_tokenizer"]["reserved"]["count"] == 40
+    found = table["undertrained"]
+    assert found["indicator"] == "cosine"
+    assert found["reference"]["count"] == 40
+    assert set(found["candidates"][0]) >= {"row", "token", "score"}
+    assert set(document["coverage"]) == {"checked", "skipped"}
+
+
+def test_numbers_that_are_not_finite_are_null(run: Callable[..., Run], tmp_path: Path) -> None:
+    folder = nan_rows(tmp_path / "m")
+    document = run("inspect", folder, "--format", "json", "--rows", "17,41").json
+    assert [row["norm"] for row in document["selected_rows"]] == [None, None]
+    table = document["tables"][0]
+    assert table["nonfinite_rows"] == {"count": 3, "rows": [17, 40, 41]}
+    assert table["norms"]["max"] < 10
+
+
+def test_tables_without_numbers(run: Callable[..., Run], tmp_path: Path) -> None:
+    for name, shape in (("rows", (0, 8)), ("width", (8, 0))):
+        folder = write(tmp_path / name, {TOKEN: np.zeros(shape, np.float32)})
+        result = run("inspect", folder, "--format", "json")
+        assert result.code == 0, result.err
+        assert run("inspect", folder).code == 0
+
+
+def test_an_untied_model_by_norm_with_the_head_as_second_opinion(
+    run: Callable[..., Run], tmp_path: Path
+) -> None:
+    from tests.row_cases import HEAD, fresh, tokenizer, words
+
+    table, head = trained(340), trained(340, seed=3)
+    table[290:] = fresh(50, sigma=0.01)
+    head[290:] = trained(1, seed=8) * 0.3 + fresh(50, sigma=0.002, seed=4)
+    reserved = [f"<unused{index}>" for index in range(40)]
+    folder = write(
+        tmp_path / "m", {TOKEN: table, HEAD: head}, tokens=tokenizer(words(300), reserved)
+    )
+    document = run("inspect", folder, "--format", "json").json
+    assert document["tying"]["verdict"] == "untied"
+    found = document["tables"][0]["undertrained"]
+    assert (found["indicator"], found["confidence"]) == ("norm", "high")
+    assert {candidate["row"] for candidate in found["candidates"]} <= set(range(290, 300))
+    assert all(candidate["second_opinion"] < 0.1 for candidate in found["candidates"])
+    assert document["tables"][1]["undertrained"] is None
+
+
+def test_from_python(tmp_path: Path) -> None:
+    import embcalc
+
+    report = embcalc.inspect(str(nan_rows(tmp_path / "m")), embcalc.InspectOptions(top=2))
+    assert report.findings[0].rows == (17, 40, 41)
+    assert report.tables[0].data.norms.shape == (300,)
+    assert len(report.tables[0].smallest) == 2
+
+
+def test_a_broken_file_is_two_lines(run: Callable[..., Run], tmp_path: Path) -> None:
+    folder = healthy(tmp_path / "m")
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    for target in (folder, path, tmp_path / "absent"):
+        result = run("inspect", target)
+        assert result.code == 2
+        assert result.out == ""
+        assert result.err.startswith("error: ")
+
+
+def test_a_complex_and_a_transposed_table(run: Callable[..., Run], tmp_path: Path) -> None:
+    table = trained(300) + 1j * trained(300, seed=2)
+    folder = write(tmp_path / "complex", {TOKEN: table.astype(np.complex64)})
+    report = run("inspect", folder, "--format", "json").json["tables"][0]
+    norms = np.linalg.norm(table, axis=1)
+    assert report["norms"]["max"] == pytest.approx(norms.max(), rel=1e-6)
+    columns = write(
+        tmp_path / "columns", {"unembed.W_U": trained(64, 300)}, config={"vocab_size": 300}
+    )
+    document = run("inspect", columns, "--format", "json").json
+    assert document["coverage"]["checked"] == []
+    assert "columns" in document["coverage"]["skipped"][0]["reason"]
