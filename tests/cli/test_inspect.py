@@ -270,6 +270,19 @@ def test_an_untied_model_by_norm_with_the_head_as_second_opinion(
     assert document["tables"][1]["undertrained"] is None
 
 
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+def test_broken_files_beside_the_weights_do_not_stop_it(
+    run: Callable[..., Run], tmp_path: Path, name: str
+) -> None:
+    folder = healthy(tmp_path / "m")
+    (folder / name).write_text("{ broken", "utf-8")
+    document = run("inspect", folder, "--format", "json").json
+    assert document["tables"][0]["rows"] == 300
+    (skipped,) = document["coverage"]["skipped"]
+    assert name in skipped["reason"]
+    assert "not checked" in run("inspect", folder).out
+
+
 def test_from_python(tmp_path: Path) -> None:
     import embcalc
 

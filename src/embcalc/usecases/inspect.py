@@ -60,7 +60,9 @@ def inspect(
             holds no table.
     """
     options = options or InspectOptions()
-    model = open_model(address, options.tokenizer, options.tensor)
+    model = open_model(
+        address, options.tokenizer, options.tensor, need_tokenizer=False, need_config=False
+    )
     if not model.tables:
         model.token_table()
     context = TableContext(model=model, top=options.top, bins=options.bins, progress=progress)
@@ -75,9 +77,17 @@ def inspect(
         tables=tuple(tables),
         selected=selected,
         checked=tuple(table.tensor for table in tables),
-        skipped=tuple(context.skipped),
+        skipped=(*_without(model), *context.skipped),
         findings=findings(tables, tying),
     )
+
+
+def _without(model: Model) -> Iterator[Skipped]:
+    """What lies beside the tables and could not be used."""
+    if model.config_absent is not None:
+        yield Skipped("config.json", model.config_absent)
+    if model.tokenizer_broken and model.absent is not None:
+        yield Skipped("tokenizer", model.absent)
 
 
 def _scan_all(context: TableContext, *, given_name: bool) -> list[ScannedTable]:

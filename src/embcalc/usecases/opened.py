@@ -32,11 +32,15 @@ class Model:
     """None where there is no config.json."""
     document: Mapping[str, Any]
     """config.json as it stands; empty where there is none."""
+    config_absent: str | None = None
+    """Why a config.json that is there gave no config."""
     tables: tuple[EmbeddingTable, ...]
     local: bool
     """Whether the files lie on this machine, where reading in parallel costs no requests."""
     tokenizer_folder: Folder
     vocabulary: Vocabulary | None
+    tokenizer_broken: bool = False
+    """Whether there is a tokenizer that cannot be read; `absent` says why."""
     absent: str | None = None
     """Why there is no vocabulary."""
 
@@ -111,6 +115,7 @@ def open_model(
     tensor: str | None = None,
     *,
     need_tokenizer: bool = True,
+    need_config: bool = True,
 ) -> Model:
     """Open a model for reading rows.
 
@@ -120,6 +125,8 @@ def open_model(
         tensor: the one table to take, by stored name; None finds the tables.
         need_tokenizer: whether a tokenizer that cannot be read is an error; where not, `absent`
             says why there is none. One that is named is always needed.
+        need_config: whether a config.json that cannot be read is an error; where not,
+            `config_absent` says why there is none.
 
     Raises:
         SourceError: an address leads nowhere.
@@ -129,8 +136,7 @@ def open_model(
     place = locate(address)
     words = place if tokenizer is None else locate(fspath(tokenizer))
     checkpoint = open_checkpoint(place.folder, place.file)
-    document = _document(place.folder)
-    config = parse_config(document) if document is not None else None
+    document, config, config_absent = _config(place.folder, needed=need_config)
     file = _tokenizer_file(place.file) if tokenizer is None else words.file
     facts = read_tokenizer(words.folder, file)
     if facts.vocabulary is None and facts.problems and (need_tokenizer or tokenizer is not None):
@@ -139,7 +145,8 @@ def open_model(
         address=address,
         checkpoint=checkpoint,
         config=config,
-        document=document if isinstance(document, Mapping) else {},
+        document=document,
+        config_absent=config_absent,
         tables=embedding_tables(
             checkpoint.tensors,
             vocab_size=config.vocab_size if config else None,
@@ -150,6 +157,7 @@ def open_model(
         tokenizer_folder=words.folder,
         vocabulary=facts.vocabulary,
         absent=facts.problems[0].message if facts.problems else facts.absent,
+        tokenizer_broken=facts.vocabulary is None and bool(facts.problems),
     )
 
 
@@ -163,6 +171,21 @@ def _is_local(folder: Folder, checkpoint: Checkpoint) -> bool:
 def _tokenizer_file(file: str | None) -> str | None:
     """The file itself where it holds its own vocabulary."""
     return file if file is not None and file.endswith(".gguf") else None
+
+
+def _config(
+    folder: Folder, *, needed: bool
+) -> tuple[Mapping[str, Any], ModelConfig | None, str | None]:
+    """config.json, what it says, and why it says nothing."""
+    try:
+        document = _document(folder)
+        if document is None:
+            return {}, None, None
+        return document, parse_config(document), None
+    except ConfigError as error:
+        if needed:
+            raise
+        return {}, None, error.message
 
 
 def _document(folder: Folder) -> Any:  # noqa: ANN401 - any JSON value; parse_config judges it
