@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from tokenize import TokenError
@@ -119,7 +120,9 @@ def _read_header(file: File) -> _Array:
             if version == (1, 0)
             else np.lib.format.read_array_header_2_0
         )
-        shape, by_columns, dtype = read(stream)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numpy warns of headers that Python 2 wrote
+            shape, by_columns, dtype = read(stream)
     except _BROKEN as error:
         what = " ".join(str(error).split())[:120] or type(error).__name__
         raise CheckpointError(

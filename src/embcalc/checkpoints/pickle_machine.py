@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickletools
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -93,16 +94,22 @@ def load(stream: ByteStream | io.BytesIO) -> Loaded:
         PickleError: it is broken.
         RefusedError: it asks for more than that; the message says for what.
     """
-    machine = _Machine()
     try:
-        for opcode, argument, _ in pickletools.genops(stream):  # type: ignore[arg-type]
-            if opcode.name == "STOP":
-                return Loaded(machine.pop(), machine.storages)
-            machine.step(opcode.name, argument)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # pickletools warns of odd escapes in damaged names
+            return _run(stream)
     except (PickleError, RefusedError):
         raise
     except (ValueError, IndexError, OverflowError, RecursionError) as error:
         raise PickleError(str(error)[:200].replace("\n", " ")) from None
+
+
+def _run(stream: ByteStream | io.BytesIO) -> Loaded:
+    machine = _Machine()
+    for opcode, argument, _ in pickletools.genops(stream):  # type: ignore[arg-type]
+        if opcode.name == "STOP":
+            return Loaded(machine.pop(), machine.storages)
+        machine.step(opcode.name, argument)
     raise PickleError("it has no end")
 
 
