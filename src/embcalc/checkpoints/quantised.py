@@ -15,11 +15,11 @@ from embcalc.checkpoints.base import Checkpoint, RowBlock
 from embcalc.checkpoints.messages import shown
 from embcalc.checkpoints.packed import Floats
 from embcalc.checkpoints.raw import check_rows
-from embcalc.checkpoints.recipes import Recipe, Settings, find_recipes
+from embcalc.checkpoints.recipes import MARKERS, Recipe, Settings, find_recipes
 from embcalc.core.blocks import BLOCK_BYTES
 from embcalc.core.decode import to_float32
 from embcalc.core.dtypes import BY_NAME
-from embcalc.core.files import Folder, read_small
+from embcalc.core.files import Folder
 from embcalc.core.findings import Problem, Severity
 from embcalc.core.tables import TensorInfo
 from embcalc.errors import CheckpointError, EmbcalcError
@@ -109,6 +109,8 @@ def _other_bits(recipes: Mapping[str, Recipe], settings: Settings) -> Iterator[P
 
 def unfolded(checkpoint: Checkpoint, folder: Folder) -> Checkpoint:
     """Put the parts of quantised weights together; other checkpoints come back as they are."""
+    if not any(name.endswith(MARKERS) for name in checkpoint.tensors):
+        return checkpoint
     settings = _settings(folder) | {"shape_of": partial(_stored_shape, checkpoint)}
     recipes = {recipe.name: recipe for recipe in find_recipes(checkpoint.tensors, settings)}
     if not recipes:
@@ -119,8 +121,7 @@ def unfolded(checkpoint: Checkpoint, folder: Folder) -> Checkpoint:
 def _settings(folder: Folder) -> dict[str, Any]:
     """Take what the config says about quantisation; an unreadable config says nothing here."""
     try:
-        raw = read_small(folder, "config.json")
-        config = msgspec.json.decode(raw) if raw else {}
+        config = msgspec.json.decode(folder.open("config.json").read())
     except (EmbcalcError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
     if not isinstance(config, dict):

@@ -42,7 +42,7 @@ Settings = Mapping[str, Any]
 _MLX_BITS = (2, 3, 4, 5, 6, 8)
 _PACKED_BITS = range(2, 9)
 _MLX_GROUPS = (64, 32, 128)
-_MARKERS = (
+MARKERS = (
     ".scales",
     ".weight_packed",
     ".weight_scale",
@@ -51,12 +51,13 @@ _MARKERS = (
     ".SCB",
     "_scales",
 )
+"""Ends of the names of scales: no checkpoint without one of them stores weights in parts."""
 
 
 def find_recipes(stored: Stored, settings: Settings) -> Iterator[Recipe]:
     """Find the weights of a checkpoint that are stored in parts."""
     for name in stored:
-        if not name.endswith(_MARKERS):
+        if not name.endswith(MARKERS):
             continue
         for suffix, find in _FINDERS:
             if name.endswith(suffix):

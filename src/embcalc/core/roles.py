@@ -84,6 +84,7 @@ _PATTERNS: tuple[tuple[Role, str], ...] = (
         r"\.(embeddings?|embed|emb)$|^(embeddings?|emb|embed|encoder)$",
     ),
 )
+_DIGITS = re.compile(r"\d+")
 _COMPILED = tuple((role, re.compile(pattern)) for role, pattern in _PATTERNS)
 _HINT = re.compile(
     r"emb|wte|wpe|head|^out|shared|decoder|encoder|lm_loss|^proj|^out_proj|W_|pos|token|segment"
@@ -126,6 +127,12 @@ def strip_wrappers(name: str) -> tuple[str, str]:
 
 def role_of(name: str, model_type: str | None = None) -> Role:
     """Say what a tensor is by its name alone; `Role.OTHER` where the name says nothing."""
+    # Numbers of layers and experts say nothing, and without them few names are left to judge.
+    return _role_of(_DIGITS.sub("0", name), model_type)
+
+
+@lru_cache(maxsize=1 << 14)
+def _role_of(name: str, model_type: str | None) -> Role:
     plain, _ = strip_wrappers(name)
     if _AUXILIARY.search(plain):
         return Role.OTHER
@@ -171,9 +178,11 @@ def embedding_tables(
     """
     if named is not None:
         return (_named(tensors, named, vocab_size, model_type),)
+    # Names first: a checkpoint makes its headers out when they are asked for.
+    likely = (tensors[name] for name in tensors if may_be_table(name))
     found = [
         table
-        for tensor in tensors.values()
+        for tensor in likely
         if len(tensor.shape) == 2 and (table := _by_name(tensor, vocab_size, model_type))
     ]
     found = _without_containers(found)
@@ -186,8 +195,6 @@ def embedding_tables(
 def _by_name(
     tensor: TensorInfo, vocab_size: int | None, model_type: str | None
 ) -> EmbeddingTable | None:
-    if not may_be_table(tensor.name):
-        return None
     role = role_of(tensor.name, model_type)
     if role in (Role.OTHER, Role.OUTPUT_BIAS):
         return None
@@ -202,7 +209,8 @@ def _by_name(
 
 def may_be_table(name: str) -> bool:
     """Decide cheaply for the tens of thousands of expert matrices that are none."""
-    return _telling(_VALUES.sub("", name).rpartition(".")[2])
+    stem = name.removesuffix(".weight").removesuffix(".weight_packed")
+    return _telling(stem.rpartition(".")[2])
 
 
 @lru_cache(maxsize=4096)
