@@ -169,3 +169,16 @@ def test_a_mean_stored_in_bf16_is_still_the_mean() -> None:
     stored = spread.mean.astype(ml_dtypes.bfloat16)[None]
     tally.add(RowBlock(500, carried(stored), BY_NAME["BF16"]))
     assert tally.result().at_mean == 1
+
+
+@pytest.mark.parametrize("dtype", list(KINDS))
+def test_unaligned_rows(dtype: str) -> None:
+    a = carried(np.random.default_rng(0).normal(0, 1, (20, 16)).astype(KINDS[dtype]))
+    b = carried(np.random.default_rng(1).normal(0, 1, (20, 16)).astype(KINDS[dtype]))
+    shifted = np.frombuffer(b"x" + b.tobytes(), np.uint8)[1:].view(b.dtype).reshape(b.shape)
+    assert not shifted.flags.aligned
+    assert different_rows(a, shifted).tolist() == list(range(20))
+    for found, expected in zip(
+        changes(a, shifted, BY_NAME[dtype]), changes(a, b, BY_NAME[dtype]), strict=True
+    ):
+        assert np.array_equal(found, expected)

@@ -157,3 +157,22 @@ def test_mean_skips_rows_that_are_not_finite() -> None:
     table = np.ones((4, 2), np.float32)
     table[2, 0] = np.nan
     assert mean_row(blocks(table, "F32")).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", list(KINDS))
+@pytest.mark.parametrize("metric", list(Metric))
+def test_unaligned_rows(dtype: str, metric: Metric) -> None:
+    """A file may store its numbers at any byte."""
+    table = np.random.default_rng(0).normal(0, 1, (100, 16)).astype(KINDS[dtype])
+    carried = table.view(np.uint16) if dtype == "BF16" else table
+    shifted = np.frombuffer(b"x" + carried.tobytes(), np.uint8)[1:].view(carried.dtype)
+    shifted = shifted.reshape(carried.shape)
+    assert not shifted.flags.aligned
+
+    def read(rows: range | None) -> Iterator[RowBlock]:
+        part = shifted if rows is None else shifted[rows.start : rows.stop]
+        yield RowBlock(0 if rows is None else rows.start, part, BY_NAME[dtype])
+
+    query = table.astype(np.float64)[4]
+    found = nearest(read(None), read, Search(query=query, metric=metric))
+    assert found.rows.tolist() == brute(table.astype(np.float64), query, metric, set())[0]

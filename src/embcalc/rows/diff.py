@@ -11,7 +11,7 @@ import numpy as np
 from embcalc.core.blocks import RowBlock
 from embcalc.core.decode import to_float64
 from embcalc.rows.neighbors import FIRST_COLUMNS, KERNELS, SAFE_NORMS
-from embcalc.rows.select import numbers
+from embcalc.rows.select import aligned_rows, numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -170,7 +170,7 @@ def changes(a: NDArray[Any], b: NDArray[Any], dtype: DType) -> tuple[Floats, Flo
         return exact_changes(to_float64(a, dtype), to_float64(b, dtype))
     import numkong
 
-    left, right = np.ascontiguousarray(a), np.ascontiguousarray(b)
+    left, right = aligned_rows(a), aligned_rows(b)
     deltas = np.array(numkong.euclidean(left, right, dtype=name)).reshape(-1)
     cosines = 1 - np.asarray(numkong.angular(left, right, dtype=name)).reshape(-1)
     low, high = SAFE_NORMS

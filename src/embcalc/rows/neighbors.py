@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from embcalc.rows.select import RowReader, numbers, select_rows
+from embcalc.rows.select import RowReader, aligned_rows, numbers, select_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -255,7 +255,7 @@ def _scan(blocks: Iterable[RowBlock], search: Search) -> _Fast:
         if kernel is None:
             decode = search.mean is not None or block.dtype.name not in KERNELS
             kernel = _Kernel.build(search.query * scale, block.dtype, decode=decode)
-        values = block.values if kernel.dtype else _decoded(block, search.mean)
+        values = aligned_rows(block.values) if kernel.dtype else _decoded(block, search.mean)
         measure = kernel.cosines if search.metric is Metric.COSINE else kernel.products
         product, norm = measure(values)
         products.append(product)

@@ -39,6 +39,16 @@ def numbers(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
         ) from error
 
 
+def aligned_rows(values: NDArray[Any]) -> NDArray[Any]:
+    """The same rows where kernels can read them: contiguous, each scalar at a multiple of its size.
+
+    A file may store a tensor at any byte; numkong refuses arrays that do not begin at a multiple.
+    """
+    import numpy as np
+
+    return np.require(values, requirements=["C", "A"])
+
+
 def select_rows(read: RowReader, rows: Iterable[int], row_bytes: int) -> NDArray[Any]:
     """Read chosen rows in the order asked for, repeated where asked for twice.
 
