@@ -46,6 +46,8 @@ def aligned_rows(values: NDArray[Any]) -> NDArray[Any]:
     """
     import numpy as np
 
+    if values.flags.aligned and values.flags.c_contiguous:
+        return values
     return np.require(values, requirements=["C", "A"])
 
 
