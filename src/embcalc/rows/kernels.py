@@ -58,8 +58,11 @@ _NARROWEST_SLICE = 128
 class Kernels(Protocol):
     """What a pass over rows needs of arithmetic, for one dtype."""
 
-    def norms(self, values: NDArray[Any]) -> Floats:
-        """L2 norms `[n]` of carried values `[n, columns]`; fast, to be trusted in `SAFE_NORMS`."""
+    def norms(self, values: NDArray[Any], *, coarse: bool = False) -> Floats:
+        """L2 norms `[n]` of carried values `[n, columns]`; fast, to be trusted in `SAFE_NORMS`.
+
+        Coarse ones may be off by 1e-5, which is enough to tell which rows are near zero.
+        """
 
     def dots(self, directions: Floats, *, coarse: bool = False) -> Dots:
         """Prepare products with the rows of `directions`, `[k, width]`.
@@ -111,8 +114,8 @@ class NumpyKernels:
     def __init__(self, dtype: DType) -> None:
         self._dtype = dtype
 
-    def norms(self, values: NDArray[Any]) -> Floats:
-        """L2 norms."""
+    def norms(self, values: NDArray[Any], *, coarse: bool = False) -> Floats:
+        """L2 norms, exact either way."""
         numbers = to_float64(values, self._dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             return row_lengths(numbers)
@@ -137,13 +140,13 @@ class NumkongKernels:
         self._name: _Name = name
         self._slice = _SLICE[dtype.name]
 
-    def norms(self, values: NDArray[Any]) -> Floats:
+    def norms(self, values: NDArray[Any], *, coarse: bool = False) -> Floats:
         """L2 norms, long rows in slices whose squares are added in float64."""
         import numkong
 
         values = _aligned(values)
         n, width = values.shape
-        if width <= self._slice:
+        if coarse or width <= self._slice:
             return np.asarray(numkong.norm(values, axis=1, dtype=self._name))
         parts = _equal_parts(width, self._slice)
         if parts is not None:

@@ -31,8 +31,8 @@ _REPORT_EVERY = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowScan:
-    """What one pass over a table leaves: some numbers a row."""
+class RowHealth:
+    """What the shortest pass over a table leaves: enough to say which rows are broken."""
 
     norms: Floats
     """L2 norms `[rows]`; NaN or infinite where the row is not finite."""
@@ -40,16 +40,6 @@ class RowScan:
     """Rows with a NaN or an infinity, `[rows]`."""
     keys: NDArray[np.uint64]
     """Equal for rows of equal bits `[rows]`; the reverse has to be verified."""
-    signatures: Signatures | None
-    """None for tables too narrow for directions to tell rows apart."""
-    projections: Floats
-    """Products with the directions that were asked for, `[rows, k]`."""
-    sample_rows: NDArray[np.int64]
-    """Numbers of the rows in `sample`."""
-    sample: NDArray[np.float32]
-    """Some rows, evenly spread, `[n, width]`; finite and not zero."""
-    elements: Elements
-    columns: Columns
     dtype: DType
     """Of the values as they were read: a dequantised table is F32."""
 
@@ -59,7 +49,7 @@ class RowScan:
         mask: NDArray[np.bool_] = (self.norms == 0) & ~self.nonfinite
         return mask
 
-    def same_rows(self, other: RowScan) -> bool:
+    def same_rows(self, other: RowHealth) -> bool:
         """Whether two tables may hold the same bits, by the keys and norms of all rows."""
         return (
             self.dtype == other.dtype
@@ -71,6 +61,37 @@ class RowScan:
     def usable(self) -> NDArray[np.bool_]:
         """Rows whose norm is a finite number, `[rows]`."""
         return np.isfinite(self.norms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowScan(RowHealth):
+    """What one pass over a table leaves: some numbers a row."""
+
+    signatures: Signatures | None
+    """None for tables too narrow for directions to tell rows apart."""
+    projections: Floats
+    """Products with the directions that were asked for, `[rows, k]`."""
+    sample_rows: NDArray[np.int64]
+    """Numbers of the rows in `sample`."""
+    sample: NDArray[np.float32]
+    """Some rows, evenly spread, `[n, width]`; finite and not zero."""
+    elements: Elements
+    columns: Columns
+
+
+def scan_health(
+    checkpoint: RowSource, name: str, *, workers: int = 1, progress: Progress = silent
+) -> RowHealth:
+    """Read a table once, for its norms and keys alone: a third of the work of `scan`.
+
+    Norms may be off by 1e-5. Arguments and errors are those of `scan`.
+    """
+    tensor = checkpoint.tensors[name]
+    dtype = _carried_dtype(checkpoint, tensor)
+    width = _decoded_width(tensor.width, dtype)
+    rows = _Rows.of(tensor.rows, width, dtype, None, health_only=True)
+    _read(checkpoint, tensor, rows, workers, progress)
+    return RowHealth(norms=rows.norms, nonfinite=rows.nonfinite, keys=rows.keys, dtype=dtype)
 
 
 def scan(
@@ -98,6 +119,13 @@ def scan(
     tensor = checkpoint.tensors[name]
     dtype = _carried_dtype(checkpoint, tensor)
     rows = _Rows.of(tensor.rows, _decoded_width(tensor.width, dtype), dtype, directions)
+    return _result(rows, _read(checkpoint, tensor, rows, workers, progress))
+
+
+def _read(
+    checkpoint: RowSource, tensor: TensorInfo, rows: _Rows, workers: int, progress: Progress
+) -> list[_Tally]:
+    """Fill the arrays of `rows`, a share of the table a thread."""
     meter = _Meter(tensor, progress)
     if tensor.nbytes < PARALLEL_BYTES:
         workers = 1
@@ -105,15 +133,15 @@ def scan(
         try:
             tallies = list(
                 pool.map(
-                    lambda part: _read_part(checkpoint, name, part, rows, meter),
+                    lambda part: _read_part(checkpoint, tensor.name, part, rows, meter),
                     _parts(tensor.rows, workers),
                 )
             )
         except BaseException:
             meter.stopped = True
             raise
-    progress(name, tensor.nbytes, tensor.nbytes)
-    return _result(rows, tallies)
+    progress(tensor.name, tensor.nbytes, tensor.nbytes)
+    return tallies
 
 
 def _carried_dtype(checkpoint: RowSource, tensor: TensorInfo) -> DType:
@@ -165,9 +193,18 @@ class _Rows:
     keys: NDArray[np.uint64]
     projections: Floats
     signatures: SignatureMaker | None
+    health_only: bool
 
     @classmethod
-    def of(cls, rows: int, width: int, dtype: DType, directions: Floats | None) -> _Rows:
+    def of(
+        cls,
+        rows: int,
+        width: int,
+        dtype: DType,
+        directions: Floats | None,
+        *,
+        health_only: bool = False,
+    ) -> _Rows:
         """Empty arrays, and kernels prepared for the dtype."""
         kernels = kernels_for(dtype)
         return cls(
@@ -179,7 +216,8 @@ class _Rows:
             nonfinite=np.zeros(rows, dtype=np.bool_),
             keys=np.zeros(rows, dtype=np.uint64),
             projections=np.zeros((rows, 0 if directions is None else len(directions))),
-            signatures=SignatureMaker.build(rows, width, dtype, kernels),
+            signatures=None if health_only else SignatureMaker.build(rows, width, dtype, kernels),
+            health_only=health_only,
         )
 
 
@@ -196,10 +234,12 @@ class _Tally:
         """Take in one block."""
         values, dtype = block.values, rows.dtype
         here = slice(block.start, block.start + len(values))
-        norms, nonfinite = row_norms(values, dtype, rows.kernels)
+        norms, nonfinite = row_norms(values, dtype, rows.kernels, coarse=rows.health_only)
         rows.norms[here] = norms
         rows.nonfinite[here] = nonfinite
         rows.keys[here] = bit_keys(values)
+        if rows.health_only:
+            return
         if rows.dots is not None:
             rows.projections[here] = rows.dots(values)
         if rows.signatures is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from os import PathLike, fspath
@@ -17,6 +18,8 @@ Options = Callable[[str], CheckOptions]
 """The options of one model, by its address."""
 Address = str | PathLike[str]
 """A local path, a hub id, another address, or a pattern."""
+MOST_WORKERS = 4
+"""Threads that read a table at once; more do not read faster than memory gives."""
 Outcome = CheckedModel | Unreadable
 
 
@@ -52,7 +55,8 @@ def check(
     for _, own in work:
         selection_of(own.select, own.ignore)
     if jobs == 1 or len(work) < 2:
-        outcomes = [_outcome(*item, progress=progress) for item in work]
+        workers = min(MOST_WORKERS, os.cpu_count() or 1)
+        outcomes = [_outcome(*item, workers=workers, progress=progress) for item in work]
     else:
         outcomes = list(_in_processes(work, min(jobs, len(work))))
     single = len(named) == 1 and not empty and named[0] in typed
@@ -78,9 +82,11 @@ def _no_match(pattern: str) -> Unreadable:
     )
 
 
-def _outcome(model: str, options: CheckOptions, *, progress: Progress = silent) -> Outcome:
+def _outcome(
+    model: str, options: CheckOptions, *, workers: int = 1, progress: Progress = silent
+) -> Outcome:
     try:
-        return check_model(model, options, progress=progress)
+        return check_model(model, options, workers=workers, progress=progress)
     except EmbcalcError as error:
         return Unreadable(model=model, error=error.message, hint=error.hint)
 

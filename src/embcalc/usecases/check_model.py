@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,18 @@ _NEEDS_ROWS = frozenset({"rows", "both tables", "tying"})
 
 
 def check_model(
-    model: str, options: CheckOptions | None = None, *, progress: Progress = silent
+    model: str,
+    options: CheckOptions | None = None,
+    *,
+    workers: int = 1,
+    progress: Progress = silent,
 ) -> CheckedModel:
     """Run every selected rule over one model.
 
     Args:
         model: a local path, a hub id or another address.
         options: all rules, the model's own tokenizer when left out.
+        workers: threads that read a share of a large table each, where it lies on this machine.
         progress: told about the bytes read.
 
     Raises:
@@ -38,7 +43,9 @@ def check_model(
     selection = selection_of(options.select, options.ignore)
     gathered = _gathered(model, options)
     header = run_rules(wanted_rules(gathered.facts), gathered.facts, selection)
-    run = header + _row_run(gathered, selection, progress)
+    folder = local_folder(model)
+    reading = _Reading(workers if folder is not None else 1, progress)
+    run = header + _row_run(gathered, selection, reading)
     report = CheckReport(
         model=model,
         facts=CheckFacts.of(gathered.facts),
@@ -47,7 +54,7 @@ def check_model(
         ran=run.ran,
         strict=options.strict,
     )
-    return CheckedModel(report=report, folder=local_folder(model))
+    return CheckedModel(report=report, folder=folder)
 
 
 def _gathered(model: str, options: CheckOptions) -> Gathered:
@@ -61,11 +68,24 @@ def _gathered(model: str, options: CheckOptions) -> Gathered:
     return Gathered(facts, own.checkpoint)
 
 
-def _row_run(gathered: Gathered, selection: Selection, progress: Progress) -> RuleRun:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How rows are read."""
+
+    workers: int
+    progress: Progress
+
+
+def _row_run(gathered: Gathered, selection: Selection, reading: _Reading) -> RuleRun:
     wanted = [rule for rule in ROW_RULES if selection.takes(rule.code)]
     if not wanted:
         return RuleRun((), (), ())
-    facts = row_facts(gathered, rows=_any_needs_rows(wanted), progress=progress)
+    facts = row_facts(
+        gathered,
+        rows=_any_needs_rows(wanted),
+        workers=reading.workers,
+        progress=reading.progress,
+    )
     return run_rules(wanted, facts, selection)
 
 

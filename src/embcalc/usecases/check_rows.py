@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embcalc.checkpoints import Checkpoint
-    from embcalc.rows.scan import RowScan
+    from embcalc.rows.scan import RowHealth
 
 ROLES = (Role.TOKEN, Role.OUTPUT, Role.TOKEN_EXTRA)
 """Tables whose rows are checked."""
 
 
-def row_facts(gathered: Gathered, *, rows: bool, progress: Progress = silent) -> RowFacts:
+def row_facts(
+    gathered: Gathered, *, rows: bool, workers: int = 1, progress: Progress = silent
+) -> RowFacts:
     """Judge tying, and the rows of the token tables and heads.
 
     A table whose values cannot be had is left out, with the reason.
@@ -34,13 +36,14 @@ def row_facts(gathered: Gathered, *, rows: bool, progress: Progress = silent) ->
     Args:
         gathered: the model.
         rows: whether rows are read; without them tying is judged from names and shapes.
+        workers: threads that read a share of a large table each.
         progress: told about the bytes read.
     """
     facts, checkpoint = gathered.facts, gathered.checkpoint
     if checkpoint is None:
         return RowFacts(model=facts, unread=facts.no_weights or "no weights")
     tables = [table for table in facts.tables if table.role in ROLES]
-    work = _Work(checkpoint, progress)
+    work = _Work(checkpoint, workers, progress)
     if rows:
         for table in tables:
             work.read(table)
@@ -89,9 +92,10 @@ class _Work:
     """The tables of one checkpoint, as they are read."""
 
     checkpoint: Checkpoint
+    workers: int
     progress: Progress
     found: list[TableRows] = field(default_factory=list)
-    scans: dict[str, RowScan] = field(default_factory=dict)
+    scans: dict[str, RowHealth] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -115,9 +119,11 @@ class _Work:
 
         from embcalc.rows.fingerprints import identical_groups
         from embcalc.rows.health import judge
-        from embcalc.rows.scan import scan
+        from embcalc.rows.scan import scan_health
 
-        found = scan(self.checkpoint, table.name, progress=self.progress)
+        found = scan_health(
+            self.checkpoint, table.name, workers=self.workers, progress=self.progress
+        )
         health = judge(found.norms, found.nonfinite)
         left_out = health.zero | health.nonfinite
         groups = identical_groups(self.checkpoint, table.name, found.keys, left_out)
@@ -138,7 +144,7 @@ def _numbers(mask: NDArray[np.bool_]) -> Rows:
     return tuple(mask.nonzero()[0].tolist())
 
 
-def _equal(scans: Mapping[str, RowScan], tables: Iterable[EmbeddingTable]) -> bool | None:
+def _equal(scans: Mapping[str, RowHealth], tables: Iterable[EmbeddingTable]) -> bool | None:
     """Whether table and head hold the same bits, by key and norm of every row."""
     firsts: dict[Role, EmbeddingTable] = {}
     for table in tables:
@@ -146,5 +152,4 @@ def _equal(scans: Mapping[str, RowScan], tables: Iterable[EmbeddingTable]) -> bo
     one, other = (scans.get(firsts[role].name) for role in (Role.TOKEN, Role.OUTPUT))
     if one is None or other is None or one.dtype != other.dtype:
         return None
-    same_norms = (one.norms == other.norms) | (one.norms != one.norms)
-    return bool((one.keys == other.keys).all() and same_norms.all())
+    return one.same_rows(other)
