@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -66,18 +67,22 @@ def read(path: Path) -> None:
 
 
 def norms(path: Path) -> None:
-    """The row-norm pass of inspect alone, rechecks included."""
+    """The row-norm pass alone, rechecks included, on as many threads as inspect takes."""
+    _norms(path, min(4, os.cpu_count() or 1))
+
+
+def norms_one_thread(path: Path) -> None:
+    """The same on one thread."""
+    _norms(path, 1)
+
+
+def _norms(path: Path, workers: int) -> None:
     from embcalc.checkpoints import open_checkpoint
-    from embcalc.rows.exact import row_norms
-    from embcalc.rows.kernels import kernels_for
+    from embcalc.rows.scan import norms_of
     from embcalc.sources import locate
 
     place = locate(str(path))
-    checkpoint = open_checkpoint(place.folder, place.file)
-    dtype = checkpoint.tensors[TENSOR].dtype
-    kernels = kernels_for(dtype)
-    for block in checkpoint.blocks(TENSOR):
-        row_norms(block.values, dtype, kernels)
+    norms_of(open_checkpoint(place.folder, place.file), TENSOR, workers)
 
 
 def inspect(path: Path) -> None:
@@ -119,6 +124,7 @@ def _mapped(path: Path) -> np.ndarray:
 CONTENDERS: dict[str, Callable[[Path], None]] = {
     "read": read,
     "norms": norms,
+    "norms_one_thread": norms_one_thread,
     "inspect": inspect,
     "ml_dtypes_chunks": ml_dtypes_chunks,
     "plain_numpy": plain_numpy,

@@ -19,7 +19,7 @@ from embcalc.rows.access import chosen_numbers, runs
 from embcalc.rows.fingerprints import bit_keys, identical_groups, same_bits
 from embcalc.rows.health import judge, row_groups, row_set
 from embcalc.rows.neighbourhoods import clusters, near_groups
-from embcalc.rows.scan import RowScan, scan
+from embcalc.rows.scan import RowScan, norms_of, scan
 from embcalc.sources import locate
 
 SCALARS: dict[str, Any] = {
@@ -144,6 +144,13 @@ def test_threads_change_nothing(
     assert alone.same_rows(shared)
     assert reported[-1] == truth.size * 2
     assert reported == sorted(reported)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_norms_alone(table: Callable[..., Opened], workers: int) -> None:
+    checkpoint, truth = table(numbers_for("BF16", 1000, 300), "BF16")
+    found = norms_of(checkpoint, "t", workers)
+    assert found == pytest.approx(np.linalg.norm(truth, axis=1), rel=1e-6)
 
 
 def test_an_interrupt_stops_all_threads(

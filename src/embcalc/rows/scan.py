@@ -144,6 +144,33 @@ def _read(
     return tallies
 
 
+def norms_of(source: RowSource, name: str, workers: int = 1) -> Floats:
+    """Only the row norms of a table, `[rows]`, each checked in float64 where it is doubtful.
+
+    Args:
+        source: where the table lies.
+        name: its stored name.
+        workers: threads that read a share each.
+
+    Raises:
+        CheckpointError: the values cannot be had.
+        SourceError: the file cannot be read.
+    """
+    tensor = source.tensors[name]
+    dtype = _carried_dtype(source, tensor)
+    kernels = kernels_for(dtype)
+    norms = np.zeros(tensor.rows)
+
+    def read(part: range) -> None:
+        for block in source.blocks(name, part):
+            here = slice(block.start, block.start + len(block.values))
+            norms[here], _ = row_norms(block.values, dtype, kernels)
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(read, _parts(tensor.rows, workers)))
+    return norms
+
+
 def _carried_dtype(checkpoint: RowSource, tensor: TensorInfo) -> DType:
     """The dtype of the blocks: a reader that dequantises says F32."""
     for block in checkpoint.blocks(tensor.name, range(min(1, tensor.rows))):

@@ -14,6 +14,7 @@ from embcalc.rows.kernels import Floats, Kernels
 MIN_WIDTH = 16
 """Below this width unrelated rows point the same way by chance."""
 _COLUMNS = 128
+_RUNS = 4
 _BANDS = 3
 _PER_BAND = 8
 _CELL = 0.5
@@ -43,13 +44,21 @@ class Signatures:
         return estimate / np.float32(difference.shape[1] ** 0.5)
 
 
+def _spread(width: int) -> list[slice]:
+    """Runs of columns that lie spread over a row: whole cache lines, so that few are touched."""
+    if width <= _COLUMNS:
+        return [slice(0, width)]
+    run = _COLUMNS // _RUNS
+    starts = (part * (width - run) // (_RUNS - 1) for part in range(_RUNS))
+    return [slice(start, start + run) for start in starts]
+
+
 class SignatureMaker:
     """Locality-sensitive hashing by random projections onto a grid (Datar et al. 2004)."""
 
     def __init__(self, rows: int, width: int, kernels: Kernels) -> None:
-        step = max(1, width // _COLUMNS)
-        self._columns = slice(0, min(width, step * _COLUMNS), step)
-        count = len(range(width)[self._columns])
+        self._columns = _spread(width)
+        count = sum(part.stop - part.start for part in self._columns)
         random = np.random.default_rng(0x5EED)
         directions = random.standard_normal((_BANDS * _PER_BAND, count)) * (width / count) ** 0.5
         self._offsets = random.random(_BANDS * _PER_BAND).astype(np.float32)
@@ -69,7 +78,8 @@ class SignatureMaker:
     def add(self, here: slice, values: NDArray[Any]) -> None:
         """Project carried rows."""
         with np.errstate(over="ignore", invalid="ignore"):
-            self._projections[here] = self._dots(np.ascontiguousarray(values[:, self._columns]))
+            parts = [values[:, part] for part in self._columns]
+            self._projections[here] = self._dots(np.concatenate(parts, axis=1))
 
     def finish(self, norms: Floats) -> Signatures:
         """Signatures, once all norms are known."""
