@@ -28,6 +28,8 @@ SAMPLE_ROWS = 512
 PARALLEL_BYTES = 32 << 20
 """Tables below this size are done before a second thread has begun."""
 _REPORT_EVERY = 16
+_PROJECT_EVERY = 16
+"""Blocks whose signatures are made in one call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,11 +253,23 @@ class _Rows:
 class _Tally:
     """What one thread adds up over its part."""
 
-    def __init__(self, rows: _Rows) -> None:
+    def __init__(self, rows: _Rows, start: int) -> None:
         self.absmax = 0.0
         self.columns = ColumnSums(len(rows.norms), rows.width, rows.dtype)
         self.sample: list[tuple[NDArray[np.int64], NDArray[Any]]] = []
         self._step = max(1, len(rows.norms) // SAMPLE_ROWS)
+        self._pending: list[NDArray[Any]] = []
+        self._projected = start
+
+    def project(self, rows: _Rows) -> None:
+        """Make signatures of the blocks gathered since the last time."""
+        if rows.signatures is None or not self._pending:
+            return
+        columns = np.concatenate(self._pending)
+        here = slice(self._projected, self._projected + len(columns))
+        rows.signatures.add(here, columns)
+        self._projected = here.stop
+        self._pending.clear()
 
     def add(self, rows: _Rows, block: RowBlock) -> None:
         """Take in one block."""
@@ -270,7 +284,9 @@ class _Tally:
         if rows.dots is not None:
             rows.projections[here] = rows.dots(values)
         if rows.signatures is not None:
-            rows.signatures.add(here, values)
+            self._pending.append(rows.signatures.columns(values))
+            if len(self._pending) == _PROJECT_EVERY:
+                self.project(rows)
         self.absmax = max(self.absmax, block_absmax(values, dtype))
         self.columns.add(block, nonfinite)
         self._keep_sample(block, norms)
@@ -283,7 +299,7 @@ class _Tally:
 
 
 def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter: _Meter) -> _Tally:
-    tally = _Tally(rows)
+    tally = _Tally(rows, part.start)
     unreported = 0
     for number, block in enumerate(checkpoint.blocks(name, part)):
         if meter.stopped:
@@ -293,6 +309,7 @@ def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter
         if number % _REPORT_EVERY == 0:
             meter.add(unreported)
             unreported = 0
+    tally.project(rows)
     return tally
 
 

@@ -75,11 +75,14 @@ class SignatureMaker:
             return None
         return cls(rows, width, kernels)
 
-    def add(self, here: slice, values: NDArray[Any]) -> None:
-        """Project carried rows."""
+    def columns(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The columns of carried rows that signatures are made of, copied."""
+        return np.concatenate([values[:, part] for part in self._columns], axis=1)
+
+    def add(self, here: slice, columns: NDArray[Any]) -> None:
+        """Project the columns of some rows; many at once, for the call costs more than they do."""
         with np.errstate(over="ignore", invalid="ignore"):
-            parts = [values[:, part] for part in self._columns]
-            self._projections[here] = self._dots(np.concatenate(parts, axis=1))
+            self._projections[here] = self._dots(columns)
 
     def finish(self, norms: Floats) -> Signatures:
         """Signatures, once all norms are known."""
