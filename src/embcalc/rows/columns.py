@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from embcalc.core.blocks import RowBlock
+from embcalc.core.blocks import BLOCK_BYTES, RowBlock
 from embcalc.core.dtypes import DType
 from embcalc.rows.kernels import Floats, to_float64
 
@@ -59,18 +59,19 @@ class ColumnSums:
         size = dtype.nbytes(rows * width)
         self._every = 1 if size <= _FULL_BYTES else size // _PART_BYTES
         self._dtype = dtype
-        self._seen = 0
+        self._group = max(1, BLOCK_BYTES // max(1, dtype.nbytes(width)))
         self._rows = 0
         self._sum = np.zeros(width)
         self._square = np.zeros(width)
 
     def add(self, block: RowBlock, nonfinite: NDArray[np.bool_]) -> None:
         """Take in a block, or pass over it."""
-        turn = self._seen % self._every == 0
-        self._seen += 1
-        if not turn:
+        rows = np.arange(block.start, block.start + len(block.values))
+        # By row number, so that neither threads nor block sizes change who counts.
+        chosen = (rows // self._group % self._every == 0) & ~nonfinite
+        if not chosen.any():
             return
-        values = block.values[~nonfinite] if nonfinite.any() else block.values
+        values = block.values if chosen.all() else block.values[chosen]
         numbers = to_float64(values, self._dtype)
         self._rows += len(numbers)
         self._sum += numbers.sum(axis=0)
