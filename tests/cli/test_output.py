@@ -57,6 +57,37 @@ def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
     assert names(tmp_path) == ["report"]
 
 
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    deliver("new", tmp_path / "link.txt")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text() == "new\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_regular_file_is_written_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    deliver("new", pipe)
+    assert os.read(reading, 10) == b"new\n"
+    os.close(reading)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everything"
+)
+def test_a_read_only_file_is_kept(tmp_path: Path) -> None:
+    target = tmp_path / "report.txt"
+    target.write_text("old")
+    target.chmod(0o444)
+    with pytest.raises(UsageError, match="cannot write"):
+        deliver("new", target)
+    assert target.read_text() == "old"
+
+
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [["--help"], ["demo", "made"]])
 def test_a_full_disk_is_one_line(arguments: list[str], tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,23 +17,37 @@ from embcalc.errors import UsageError
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a stream whose content becomes `path` when the block ends well.
 
-    On any error or interrupt the target stays as it was and nothing is left behind.
+    On any error or interrupt the target stays as it was and nothing is left behind. A link is
+    followed; a device or a pipe (`/dev/stdout`) is written as it comes, for it holds nothing.
 
     Raises:
         UsageError: the place cannot be written.
     """
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        if path.exists() and not path.is_file():
+            opened: AbstractContextManager[BinaryIO] = path.open("wb")
+        else:
+            opened = _replacing(path.resolve())
+        with opened as stream:
+            yield stream
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise UsageError(
+            f"cannot write {path}: {error.strerror or error}",
+            hint="choose a folder that exists and that you may write to",
+        ) from error
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:32]}.", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
         _adopt_mode(temporary, path)
         temporary.replace(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -45,10 +60,3 @@ def _adopt_mode(temporary: Path, path: Path) -> None:
         mask = os.umask(0)
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
-
-
-def _unwritable(path: Path, error: OSError) -> UsageError:
-    return UsageError(
-        f"cannot write {path}: {error.strerror or error}",
-        hint="choose a folder that exists and that you may write to",
-    )
