@@ -119,3 +119,30 @@ def test_a_reader_that_leaves_early_changes_no_exit_code(tmp_path: Path) -> None
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_link_keeps_pointing_at_its_file(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "report.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    link.symlink_to(target)
+    deliver("new", link)
+    assert link.is_symlink()
+    assert target.read_text() == "new\n"
+    assert names(target.parent) == ["report.txt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path, linked: bool) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    target = tmp_path / "link" if linked else pipe
+    if linked:
+        target.symlink_to(pipe)
+    # Both ends in one process: the few bytes fit into the pipe.
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    deliver("new", target)
+    assert os.read(reading, 100) == b"new\n"
+    os.close(reading)
+    assert pipe.is_fifo()
