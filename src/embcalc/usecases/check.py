@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from multiprocessing import active_children
 from os import PathLike, fspath
 
 from embcalc.core.progress import Progress, silent
@@ -92,6 +93,7 @@ def _outcome(
 
 
 def _in_processes(work: Sequence[tuple[str, CheckOptions]], jobs: int) -> Iterator[Outcome]:
+    others = set(active_children())
     with ProcessPoolExecutor(jobs, initializer=_end_on_interrupt) as pool:
         try:
             yield from pool.map(_outcome_of, work, chunksize=min(8, -(-len(work) // jobs)))
@@ -101,7 +103,9 @@ def _in_processes(work: Sequence[tuple[str, CheckOptions]], jobs: int) -> Iterat
                 hint="too little memory? try fewer --jobs",
             ) from error
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            # Nobody wants the rest: do not wait for what the processes are doing.
+            for process in set(active_children()) - others:
+                process.terminate()
             raise
 
 
