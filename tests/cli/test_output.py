@@ -90,8 +90,9 @@ def test_a_read_only_file_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [["--help"], ["demo", "made"]])
-def test_a_full_disk_is_one_line(arguments: list[str], tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_one_line(arguments: list[str], unbuffered: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with FULL.open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "embcalc", *arguments],
@@ -106,16 +107,20 @@ def test_a_full_disk_is_one_line(arguments: list[str], tmp_path: Path) -> None:
     assert done.stderr.startswith("error: cannot write the result")
 
 
-def test_a_reader_that_leaves_early_changes_no_exit_code(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "made"]])
+def test_a_reader_that_leaves_early_changes_no_exit_code(
+    arguments: list[str], tmp_path: Path
+) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        [sys.executable, "-m", "embcalc", "demo", "made"],
+        [sys.executable, "-m", "embcalc", *arguments],
         stdout=writing,
         stderr=subprocess.PIPE,
         text=True,
         check=False,
         cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": ""},
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")

@@ -111,11 +111,14 @@ def _run(arguments: Sequence[str]) -> int:
         return _interrupted()
     except KeyboardInterrupt:
         return _interrupted()
+    except SystemExit:
+        # Typer ends so after completion, and where the reader of its help has gone.
+        return ExitCode.OK
     except OSError as error:
         # Help and version are printed by Typer; a full disk is the only way in which that fails.
         if error.errno != errno.ENOSPC:
             raise
-        return _refuse("cannot write the result: no space left on device", None)
+        return _cannot_print(error)
     except Exception as error:
         usage = _usage_message(error)
         if usage is None:
@@ -125,8 +128,18 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def entry_point() -> None:
-    """The `embcalc` program."""
-    raise SystemExit(main())
+    """The `embcalc` program.
+
+    The process ends here without the interpreter's tidying up, which takes longer than the
+    command: all files are closed and no thread works any more when `main` returns.
+    """
+    code = main()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError as error:
+        code = _cannot_print(error)
+    os._exit(code)
 
 
 def _usage_message(error: Exception) -> str | None:
@@ -136,6 +149,12 @@ def _usage_message(error: Exception) -> str | None:
     """
     format_message = getattr(error, "format_message", None)
     return None if format_message is None else str(format_message())
+
+
+def _cannot_print(error: OSError) -> int:
+    if error.errno == errno.EPIPE:
+        return ExitCode.OK
+    return _refuse(f"cannot write the result: {error.strerror}", None)
 
 
 def _refuse(message: str, hint: str | None) -> int:
