@@ -107,9 +107,7 @@ def _run(arguments: Sequence[str]) -> int:
         code = app(args=list(arguments), prog_name="embcalc", standalone_mode=False)
     except EmbcalcError as error:
         return _refuse(error.message, error.hint)
-    except typer.Abort:
-        return _interrupted()
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
         return _interrupted()
     except SystemExit:
         # Typer ends so after completion, and where the reader of its help has gone.
