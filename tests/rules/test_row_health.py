@@ -197,11 +197,12 @@ def test_texts_are_shown_as_people_write_them_and_cut() -> None:
     assert found.message.endswith("and 3 more")
 
 
-def test_a_million_dead_rows_are_cut_in_ids() -> None:
+@pytest.mark.parametrize("kind", ["zero", "near_zero"])
+def test_very_many_dead_rows_are_cut_in_ids(kind: str) -> None:
     size = 50_000
     words = vocabulary([f"t{i}" for i in range(size)], ())
     of = facts(
-        rows(table(rows=size + 1), near_zero=tuple(range(size))),
+        rows(table(rows=size + 1), **{kind: tuple(range(size))}),
         tokenizer_facts=tokenizer(vocabulary=words, named=(), chat_tokens=()),
     )
     (found,) = every(of)

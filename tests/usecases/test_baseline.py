@@ -72,6 +72,13 @@ def test_models_that_were_not_checked_keep_their_entries(written: Path) -> None:
     ]
 
 
+def test_rules_that_were_not_run_keep_their_entries(written: Path) -> None:
+    part = CheckRun(models=(model(ERROR, ran=("EMB101",)),))
+    assert with_baseline(part, written).note is None
+    compared = with_baseline(CheckRun(models=(model(ran=("EMB101",)),)), written, update=True)
+    assert [e["rule"] for e in json.loads(compared.content or "")["findings"]] == ["EMB507"]
+
+
 def test_an_update_removes_what_is_gone_and_keeps_what_is_known(written: Path) -> None:
     compared = with_baseline(CheckRun(models=(model(WARNING),)), written, update=True)
     assert compared.content is not None

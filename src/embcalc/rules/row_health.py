@@ -139,7 +139,7 @@ def special_token_on_dead_row(facts: RowFacts) -> Iterator[Problem]:
         return
     dead = [row for row in _dead(facts, rows) if facts.is_special(row)]
     vital = tuple(row for row in dead if _is_vital(facts, row))
-    others = tuple(row for row in dead if row not in set(vital))
+    others = tuple(row for row in dead if not _is_vital(facts, row))
     for chosen, severity in ((vital, Severity.ERROR), (others, Severity.WARNING)):
         if chosen:
             yield Problem(
@@ -193,7 +193,8 @@ def zero_row(facts: RowFacts) -> Iterator[Problem]:
     rows = facts.token
     if rows is None or _empty_table(rows):
         return
-    dead = [row for row in _dead(facts, rows) if row in set(rows.zero)]
+    zero = set(rows.zero)
+    dead = [row for row in _dead(facts, rows) if row in zero]
     ordinary = tuple(row for row in dead if not facts.is_special(row))
     if ordinary:
         quantised = rows.table.tensor.dtype.name not in ("F64", "F32", "F16", "BF16")

@@ -66,6 +66,11 @@ class Entry:
     message: str
     fingerprint: str
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Model and rule."""
+        return self.model, self.rule
+
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
@@ -79,8 +84,8 @@ class Baseline:
         known = {entry.fingerprint for entry in self.entries}
         models = tuple(self._without(model, known) for model in run.models)
         seen = {self._entry(m, f).fingerprint for m in models for f in m.known}
-        places = {self.place(model) for model in models}
-        stale = [e for e in self.entries if e.model in places and e.fingerprint not in seen]
+        judged = self._judged(models)
+        stale = [e for e in self.entries if e.key in judged and e.fingerprint not in seen]
         return replace(run, models=models, stale=len(stale))
 
     def _without(self, model: CheckedModel, known: set[str]) -> CheckedModel:
@@ -92,11 +97,11 @@ class Baseline:
     def updated(self, run: CheckRun) -> Baseline:
         """The findings of a run in place of what was known of its models.
 
-        Models that were not part of the run, or could not be read, keep their entries. Notes are
-        left out: they never fail.
+        Models that were not part of the run, or could not be read, keep their entries, and so do
+        rules that were not run. Notes are left out: they never fail.
         """
-        places = {self.place(model) for model in run.models}
-        kept = [entry for entry in self.entries if entry.model not in places]
+        judged = self._judged(run.models)
+        kept = [entry for entry in self.entries if entry.key not in judged]
         found = [
             self._entry(model, finding)
             for model in run.models
@@ -105,6 +110,10 @@ class Baseline:
         ]
         entries = {(e.model, e.rule, e.fingerprint): e for e in (*kept, *found)}
         return Baseline(self.path, tuple(entries[key] for key in sorted(entries)))
+
+    def _judged(self, models: Iterable[CheckedModel]) -> set[tuple[str, str]]:
+        """Every model with every rule that was run on it."""
+        return {(self.place(model), code) for model in models for code in model.report.ran}
 
     def place(self, model: CheckedModel) -> str:
         """How the file names a model: the same from wherever the check is run."""
