@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from embcalc.core.facts import ModelFacts
 from embcalc.core.tables import Role
 
@@ -56,6 +59,8 @@ def usable_positions(facts: ModelFacts) -> tuple[int, str] | None:
 
     None where the model has no learned positions, or nothing says how many.
     """
+    if not _learned(facts.document):
+        return None
     config = facts.config
     side = next((t for t in config.side_tables if t.role == "position"), None) if config else None
     if side is not None:
@@ -69,6 +74,12 @@ def usable_positions(facts: ModelFacts) -> tuple[int, str] | None:
     if known and isinstance(stated, int) and stated > 2:
         return stated - _offset(facts, kinds, stored=False), "config.json:max_position_embeddings"
     return None
+
+
+def _learned(document: Mapping[str, Any]) -> bool:
+    """ESM keeps its table and may not look anything up in it; DeBERTa may leave positions out."""
+    rotary = document.get("position_embedding_type") in ("rotary", "rope")
+    return not rotary and document.get("position_biased_input") is not False
 
 
 def _offset(facts: ModelFacts, kinds: set[str], *, stored: bool) -> int:

@@ -18,6 +18,8 @@ _WRAPPER_ANYWHERE = re.compile(
     r"(?<![^.])(_orig_mod|_fsdp_wrapped_module|_forward_module|_checkpoint_wrapped_module"
     r"|_fpw_module|_flat_param|base_layer|original_module|modules_to_save(\.default)?)\."
 )
+_WRAPPER_LEAVES = frozenset({"base_layer", "original_module", "modules_to_save", "default"})
+"""Wrappers that may stand right before the name's last part."""
 _WRAPPER_IN_FRONT = re.compile(
     r"^(module\.|state_dict\.|base_model\.model\.|\d+\.(auto_model|model)\.|pretrained_model\."
     r"|model_state_dict\.|model\.module\.|student\.|policy\.)"
@@ -210,7 +212,11 @@ def _by_name(
 def may_be_table(name: str) -> bool:
     """Decide cheaply for the tens of thousands of expert matrices that are none."""
     stem = name.removesuffix(".weight").removesuffix(".weight_packed")
-    return _telling(stem.rpartition(".")[2])
+    leaf = stem.rpartition(".")[2]
+    if leaf in _WRAPPER_LEAVES:
+        plain = strip_wrappers(f"{stem}.")[0].rstrip(".")
+        leaf = plain.rpartition(".")[2]
+    return _telling(leaf)
 
 
 @lru_cache(maxsize=4096)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from operator import eq
 
 
 class TextForm(StrEnum):
@@ -152,7 +153,7 @@ class Vocabulary:
 
 def is_in_order(base: Mapping[str, int]) -> bool:
     """Whether ids are 0, 1, 2 … in the order of the file, as they mostly are."""
-    return list(base.values()) == list(range(len(base)))
+    return all(map(eq, base.values(), range(len(base))))
 
 
 def append_added(
@@ -184,6 +185,8 @@ def append_added(
             continue
         known = tokens.get(item.text)
         if known is not None:
+            if item.id == known.declared_id == known.id and item.special == known.special:
+                continue
             tokens[item.text] = _declared_again(known, item)
             continue
         token_id = base.get(item.text, following)

@@ -10,6 +10,8 @@ from embcalc.core.positions import usable_positions
 
 INFINITE = 10**9
 """transformers writes 10^30 for "no limit"."""
+PUBLISHED_LONGER = frozenset({"whisper"})
+"""Classes whose own tokenizers say more than the decoder holds."""
 
 
 @rule("EMB116", Severity.WARNING)
@@ -18,7 +20,8 @@ def max_length_beyond_positions(facts: ModelFacts) -> Iterator[Problem]:
 
     Models with learned positions have a second table; a longer sequence raises the same
     "index out of range in self". RoBERTa's ids start behind the padding id: 514 rows hold 512
-    positions. Models with rotary positions have no such table and are not reported.
+    positions. Models with rotary positions have no such table and are not reported. Whisper is
+    published with 1,024 over a decoder of 448: a note.
 
     Fix: write the usable number into tokenizer_config.json as model_max_length, and truncate.
 
@@ -44,4 +47,5 @@ def max_length_beyond_positions(facts: ModelFacts) -> Iterator[Problem]:
         f"{said}, but {source} holds {positions:,} usable positions",
         hint=f'write "model_max_length": {positions} into tokenizer_config.json, and truncate',
         file=facts.tokenizer.config_file,
+        severity=Severity.NOTE if PUBLISHED_LONGER.intersection(facts.model_types) else None,
     )

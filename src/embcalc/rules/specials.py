@@ -146,7 +146,8 @@ def pad_is_eos(facts: ModelFacts) -> Iterator[Problem]:
         return
     pads = [s for s in facts.stated_ids if s.name == "pad_token_id"]
     ends = [s for s in facts.stated_ids if s.name == "eos_token_id"]
-    if pads and ends and pads[0].ids == ends[0].ids[:1] and pads[0].ids[0] >= 0:
+    # Of several ends the others go on to teach where to stop.
+    if pads and ends and pads[0].ids == ends[0].ids and pads[0].ids[0] >= 0:
         where, token_id = pads[0].source, pads[0].ids[0]
     else:
         pad, end = facts.tokenizer.named_id("pad_token"), facts.tokenizer.named_id("eos_token")

@@ -12,7 +12,7 @@ from embcalc.core.files import Folder
 from embcalc.core.tokenizer_facts import FileProblem
 from embcalc.core.vocabulary import Declared
 from embcalc.errors import EmbcalcError, LfsPointerError, TokenizerError
-from embcalc.tokenizers.files import MAX_ID, read_json
+from embcalc.tokenizers.files import MAX_ID, decode_json, read_json
 
 CONFIG = "tokenizer_config.json"
 SPECIAL_MAP = "special_tokens_map.json"
@@ -22,13 +22,14 @@ NAMES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 INFILL = ("prefix_token", "middle_token", "suffix_token", "eot_token")
 INFILL_TEXTS = ("▁<PRE>", "▁<MID>", "▁<SUF>", "▁<EOT>")
 """What Code Llama's tokenizer class adds unless the configuration says null."""
+_LISTED = "added_tokens_decoder"
 LIMIT = 100_000
 """Entries of a side file that are looked at."""
 
 T = TypeVar("T")
 
 
-class _Entry(msgspec.Struct):
+class _Entry(msgspec.Struct, gc=False):
     content: str
     special: bool = False
 
@@ -112,11 +113,12 @@ def read_settings(folder: Folder, prefix: str = "") -> Settings:
             return fallback
 
     empty: dict[str, Any] = {}
-    config = guarded(CONFIG, lambda name: read_json(folder, name, dict[str, Any]), empty)
+    config = guarded(CONFIG, lambda name: _config(folder, name), empty)
     special = guarded(SPECIAL_MAP, lambda name: read_json(folder, name, dict[str, Any]), empty)
     nothing: tuple[Declared, ...] = ()
     added = guarded(ADDED, lambda name: _added(folder, name), nothing)
-    decoder = guarded(CONFIG, lambda name: _decoder(config, name), None)
+    listed = config.pop(_LISTED, None)
+    decoder = guarded(CONFIG, lambda name: _decoder(listed, name), None)
     return Settings(
         config=config,
         has_config=prefix + CONFIG in names,
@@ -145,16 +147,19 @@ def _added(folder: Folder, name: str) -> tuple[Declared, ...]:
     return tuple(Declared(text=text, id=i, file=name) for text, i in ordered[:LIMIT])
 
 
-def _decoder(config: Mapping[str, Any], name: str) -> tuple[Declared, ...] | None:
-    if config.get("added_tokens_decoder") is None:
+def _config(folder: Folder, name: str) -> dict[str, Any]:
+    """The settings; the long list of tokens among them is left as it is, to be decoded once."""
+    values = read_json(folder, name, dict[str, msgspec.Raw])
+    return {
+        key: value if key == _LISTED else decode_json(value, name, object)
+        for key, value in values.items()
+    }
+
+
+def _decoder(listed: msgspec.Raw | None, name: str) -> tuple[Declared, ...] | None:
+    if listed is None or bytes(listed) == b"null":
         return None
-    try:
-        entries = msgspec.convert(config["added_tokens_decoder"], dict[int, _Entry], strict=False)
-    except msgspec.ValidationError as error:
-        raise TokenizerError(
-            f"added_tokens_decoder in {name} is not as its format wants it: {error}",
-            hint="save the tokenizer again",
-        ) from error
+    entries = decode_json(listed, f"added_tokens_decoder in {name}", dict[int, _Entry])
     for token_id, entry in entries.items():
         _check(token_id, entry.content, name)
     return tuple(

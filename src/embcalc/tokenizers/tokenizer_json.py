@@ -19,7 +19,7 @@ NAME = "tokenizer.json"
 _NULL = msgspec.Raw(b"null")
 
 
-class _AddedToken(msgspec.Struct):
+class _AddedToken(msgspec.Struct, gc=False):
     content: str
     id: int
     special: bool = False

@@ -108,6 +108,7 @@ def _refuse_nothing(facts: ModelFacts, place: Located, broken: EmbcalcError | No
         or tokenizer.problems
         or tokenizer.config_file
         or facts.tables
+        or facts.adapter
     )
     if not anything:
         listing = ", ".join(place.folder.names()[:8]) or "nothing"
