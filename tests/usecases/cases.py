@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,22 @@ def _own_texts(case: Mapping[str, Any]) -> dict[int, str]:
     return texts | {int(i): text for i, text in case.get("renamed", {}).items()}
 
 
+@cache
+def _entries() -> list[str]:
+    """Members of a vocabulary, made once: the cases have up to 262,145 of them each."""
+    return [f'"t{i}":{i}' for i in range(270_000)]
+
+
+def _vocab(count: int, largest: int, own: Mapping[int, str]) -> msgspec.Raw:
+    """`count` texts in the order of their ids, the last of them at `largest`."""
+    members = _entries()[:count]
+    members[-1] = f'"t{largest}":{largest}'
+    for i, text in own.items():
+        if i < count - 1 or i == largest:
+            members[min(i, count - 1)] = f"{json.dumps(text)}:{i}"
+    return msgspec.Raw(f"{{{','.join(members)}}}".encode())
+
+
 def _tokenizer(case: Mapping[str, Any]) -> dict[str, Any]:
     """A base vocabulary, and the texts of `added` behind it where they come last."""
     tokens: Any = case.get("tokens")
@@ -138,12 +155,9 @@ def _tokenizer(case: Mapping[str, Any]) -> dict[str, Any]:
     added = sorted(case.get("added", {}).items(), key=lambda item: item[1])
     appended = [item for item in added if count - len(added) <= item[1] < count]
     base = count - len(appended) if largest + 1 == count else count
-    ids = list(range(base))
-    if largest + 1 > count:
-        ids[-1] = largest
-    own = _own_texts(case)
-    vocab = {own.get(i, f"t{i}"): i for i in ids}
+    last = largest if largest + 1 > count else base - 1
     listed = [{"id": i, "content": text, "special": True} for text, i in appended]
     declared = case.get("declared", {})
     listed += [{"id": i, "content": text, "special": True} for text, i in declared.items()]
+    vocab = _vocab(base, last, _own_texts(case))
     return {"added_tokens": listed, "model": {"type": "BPE", "vocab": vocab, "merges": []}}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from embcalc.checkpoints import open_checkpoint
 from embcalc.core.facts import AdapterTables
 from embcalc.core.files import Folder
 from embcalc.core.tables import EmbeddingTable, Role, TensorInfo
-from embcalc.errors import EmbcalcError
 
 ADAPTER_CONFIG = "adapter_config.json"
 NEW_ROWS = "new_embeddings.safetensors"
@@ -23,14 +21,21 @@ def adapter_weights(names: tuple[str, ...]) -> str | None:
 
 
 def adapter_tables(
-    folder: Folder,
     tensors: Mapping[str, TensorInfo],
     tables: tuple[EmbeddingTable, ...],
     document: object,
+    *,
+    new_rows: int = 0,
 ) -> AdapterTables:
     """Rows of whole tables that the adapter stores, else the vocabulary axis of its matrices.
 
     PEFT keeps `lora_embedding_A` as [r, rows] and the head's `lora_B` as [rows, r].
+
+    Args:
+        tensors: of the adapter's own file.
+        tables: the embedding tables among them.
+        document: adapter_config.json.
+        new_rows: what `new_rows` found.
     """
     rows = {table.role: table.rows for table in reversed(tables)}
     embedding, head = rows.get(Role.TOKEN), rows.get(Role.OUTPUT)
@@ -45,16 +50,20 @@ def adapter_tables(
     return AdapterTables(
         embedding_rows=embedding,
         head_rows=head,
-        extra_rows=_new_rows(folder),
+        extra_rows=new_rows,
         base_name=base if isinstance(base, str) else None,
     )
 
 
-def _new_rows(folder: Folder) -> int:
+def new_rows(folder: Folder) -> int:
+    """Rows that an adapter brings beside its base's table, in a file of their own.
+
+    Raises:
+        EmbcalcError: the file is there and cannot be read.
+    """
     if NEW_ROWS not in folder.names():
         return 0
-    try:
-        tensors = open_checkpoint(folder, NEW_ROWS).tensors
-    except EmbcalcError:
-        return 0
+    from embcalc.checkpoints import open_checkpoint
+
+    tensors = open_checkpoint(folder, NEW_ROWS).tensors
     return max((tensor.rows for tensor in tensors.values() if len(tensor.shape) == 2), default=0)

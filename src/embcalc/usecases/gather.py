@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from embcalc.checkpoints import Checkpoint, open_checkpoint
 from embcalc.core.config import ModelConfig, parse_config
 from embcalc.core.facts import ModelFacts
 from embcalc.core.files import Folder
@@ -20,7 +19,16 @@ from embcalc.errors import ConfigError, EmbcalcError, SourceError
 from embcalc.sources import Located, locate
 from embcalc.tokenizers import is_tokenizer_file, read_tokenizer
 from embcalc.tokenizers.settings import problem_of
-from embcalc.usecases.adapters import ADAPTER_CONFIG, adapter_tables, adapter_weights
+from embcalc.usecases.adapters import (
+    ADAPTER_CONFIG,
+    NEW_ROWS,
+    adapter_tables,
+    adapter_weights,
+    new_rows,
+)
+
+if TYPE_CHECKING:
+    from embcalc.checkpoints import Checkpoint
 
 ID_FILES = ("generation_config.json", "processor_config.json", "preprocessor_config.json")
 """Further files that may state special ids."""
@@ -99,7 +107,7 @@ def gather_opened(address: str, tokenizer: str | None = None, *, weights: bool =
 def _refuse_nothing(facts: ModelFacts, place: Located, broken: EmbcalcError | None) -> None:
     """Refuse an address that says nothing, or whose weights are all it has and are broken."""
     tokenizer = facts.tokenizer
-    if broken and (place.file or not (facts.config or tokenizer.vocabulary)):
+    if broken and (place.file or not (facts.config or tokenizer.vocabulary or facts.adapter)):
         raise broken
     anything = (
         facts.config
@@ -108,7 +116,7 @@ def _refuse_nothing(facts: ModelFacts, place: Located, broken: EmbcalcError | No
         or tokenizer.problems
         or tokenizer.config_file
         or facts.tables
-        or facts.adapter
+        or ADAPTER_CONFIG in place.folder.names()
     )
     if not anything:
         listing = ", ".join(place.folder.names()[:8]) or "nothing"
@@ -182,6 +190,8 @@ def _with_weights(
         return replace(facts, no_weights="weights not asked for"), None
     if file is None and not _candidates(names):
         return replace(facts, no_weights="no weights"), None
+    from embcalc.checkpoints import open_checkpoint  # numpy, which text files do not need
+
     try:
         checkpoint = open_checkpoint(place.folder, file)
     except EmbcalcError as error:
@@ -190,10 +200,19 @@ def _with_weights(
     tables = _tables(checkpoint.tensors, facts.config)
     if is_adapter:
         document = _document(place.folder, ADAPTER_CONFIG, problems)
-        adapter = adapter_tables(place.folder, checkpoint.tensors, tables, document)
+        brought = _new_rows(place.folder, problems)
+        adapter = adapter_tables(checkpoint.tensors, tables, document, new_rows=brought)
         reason = "the adapter stores no embedding rows of its own (give --base)"
         return replace(facts, tables=tables, adapter=adapter, no_weights=reason), None
     return replace(facts, tables=tables), checkpoint
+
+
+def _new_rows(folder: Folder, problems: _Problems) -> int:
+    try:
+        return new_rows(folder)
+    except EmbcalcError as error:
+        _weights_problem(folder, NEW_ROWS, error, problems)
+        return 0
 
 
 def _tables(tensors: Mapping[str, Any], config: ModelConfig | None) -> tuple[EmbeddingTable, ...]:
