@@ -3,12 +3,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from embcalc.cli.output import deliver
 from embcalc.errors import UsageError
+from tests.conftest import Run
 
 FULL = Path("/dev/full")
 
@@ -151,3 +153,15 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path, linked: bool) -> None:
     assert os.read(reading, 100) == b"new\n"
     os.close(reading)
     assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+@pytest.mark.parametrize("option", ["--output", "--html"])
+def test_no_file_of_the_model_is_written_over(
+    name: str, option: str, run: Callable[..., Run], demo_model: Path
+) -> None:
+    before = (demo_model / name).read_bytes()
+    result = run("inspect", demo_model, option, demo_model / name)
+    assert result.code == 2
+    assert "not overwritten" in result.err
+    assert (demo_model / name).read_bytes() == before

@@ -14,6 +14,7 @@ import typer
 from embcalc import __version__
 from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.traffic import reset_traffic, tell_traffic
+from embcalc.core.inputs import forget
 from embcalc.errors import EmbcalcError
 
 COMMANDS = (
@@ -95,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     its traceback.
     """
     reset_traffic()
+    forget()
     code = _run(sys.argv[1:] if arguments is None else arguments)
     if code in (ExitCode.OK, ExitCode.FINDINGS):
         tell_traffic()

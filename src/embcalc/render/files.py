@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from embcalc.core.inputs import is_input
 from embcalc.errors import UsageError
 
 
@@ -21,8 +22,13 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     followed; a device or a pipe (`/dev/stdout`) is written as it comes, for it holds nothing.
 
     Raises:
-        UsageError: the place cannot be written.
+        UsageError: the place cannot be written, or is a file that this run has read.
     """
+    if is_input(str(path.resolve())):
+        raise UsageError(
+            f"{path} belongs to the model that was read; it was not overwritten",
+            hint="name another file",
+        )
     try:
         if path.exists() and not path.is_file():
             opened: AbstractContextManager[BinaryIO] = path.open("wb")

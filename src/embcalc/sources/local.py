@@ -10,6 +10,7 @@ from io import FileIO
 from pathlib import Path
 
 from embcalc.core.files import Buffer, File
+from embcalc.core.inputs import remember
 from embcalc.errors import SourceError
 
 MAX_DEPTH = 3
@@ -22,6 +23,7 @@ class LocalFile:
     def __init__(self, path: Path, name: str) -> None:
         self._path = path
         self.name = name
+        remember(str(path.resolve()))
         try:
             self.size = path.stat().st_size
         except OSError as error:
