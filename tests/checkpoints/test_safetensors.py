@@ -248,7 +248,7 @@ def test_f4_as_torch_packs_it(tmp_path: Path) -> None:
 
 
 def test_rows_arrive_in_blocks(tiny_checkpoint: Callable[..., Path]) -> None:
-    table = np.arange(40_000 * 8, dtype=np.float32).reshape(-1, 8)
+    table = np.arange(160_000 * 8, dtype=np.float32).reshape(-1, 8)
     checkpoint = opened(tiny_checkpoint({"wte": table}) / "model.safetensors")
     blocks = list(checkpoint.blocks("wte"))
     assert len(blocks) == 5

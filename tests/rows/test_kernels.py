@@ -21,12 +21,19 @@ SCALARS: dict[str, tuple[Any, Any]] = {
     "F64": (np.float64, np.float64),
 }
 """Scalar type and carrier of each dtype."""
+EIGHT_BITS: dict[str, tuple[Any, Any]] = {
+    "F8_E4M3": (ml_dtypes.float8_e4m3fn, np.uint8),
+    "F8_E5M2": (ml_dtypes.float8_e5m2, np.uint8),
+    "F8_E4M3FNUZ": (ml_dtypes.float8_e4m3fnuz, np.uint8),
+    "F8_E5M2FNUZ": (ml_dtypes.float8_e5m2fnuz, np.uint8),
+    "F8_E8M0": (ml_dtypes.float8_e8m0fnu, np.uint8),
+}
 WIDTHS = (1, 3, 16, 384, 1000, 4096, 5003, 8194)
 
 
 def carried(numbers: NDArray[Any], name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Stored bits, and the numbers that they stand for."""
-    scalar, carrier = SCALARS[name]
+    scalar, carrier = (SCALARS | EIGHT_BITS)[name]
     with np.errstate(over="ignore"):
         stored = numbers.astype(scalar)
     return stored.view(carrier), stored.astype(np.float64)
@@ -37,10 +44,14 @@ def relative(found: NDArray[Any], truth: NDArray[Any]) -> float:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", SCALARS)
+@pytest.mark.parametrize("name", [*SCALARS, *EIGHT_BITS])
 def test_norms_agree_with_float64(name: str, width: int) -> None:
     random = np.random.default_rng(width)
-    values, numbers = carried(random.normal(0.01, 0.02, (40, width)), name)
+    # 8-bit types have no numbers near 0.01 worth the name.
+    mean, std = (0.5, 0.1) if name in EIGHT_BITS else (0.01, 0.02)
+    drawn = random.normal(mean, std, (40, width))
+    # Powers of two have no sign.
+    values, numbers = carried(np.abs(drawn) if name == "F8_E8M0" else drawn, name)
     truth = np.linalg.norm(numbers, axis=1)
     for kernels in (kernels_for(BY_NAME[name]), NumpyKernels(BY_NAME[name])):
         found, nonfinite = row_norms(values, BY_NAME[name], kernels)
@@ -56,6 +67,39 @@ def test_rows_of_one_value_do_not_drift(name: str, width: int) -> None:
     values, numbers = carried(np.repeat(ramp, width, axis=1), name)
     found, _ = row_norms(values, BY_NAME[name], kernels_for(BY_NAME[name]))
     assert relative(found, np.linalg.norm(numbers, axis=1)) < 1e-6
+
+
+@pytest.mark.parametrize("width", [512, 1024, 4096, 8192])
+@pytest.mark.parametrize("name", ["BF16", "F16", "F8_E4M3", "F8_E5M2"])
+def test_one_far_larger_number_swallows_no_others(name: str, width: int) -> None:
+    """Squares far below half a unit in the last place of a float32 sum leave no trace in it."""
+    random = np.random.default_rng(width)
+    numbers = random.normal(0, 0.05, (300, width)).astype(np.float32)
+    numbers[:, 0] = 10 ** random.uniform(-1, 2.4, 300)
+    values, stored = carried(numbers, name)
+    found, _ = row_norms(values, BY_NAME[name], kernels_for(BY_NAME[name]))
+    assert relative(found, np.linalg.norm(stored, axis=1)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("name", "scalar", "bits"),
+    [
+        ("F4", ml_dtypes.float4_e2m1fn, 4),
+        ("F6_E2M3", ml_dtypes.float6_e2m3fn, 6),
+        ("F6_E3M2", ml_dtypes.float6_e3m2fn, 6),
+    ],
+)
+@pytest.mark.parametrize("width", [16, 1000, 4096])
+def test_norms_of_packed_rows(name: str, scalar: Any, bits: int, width: int) -> None:
+    random = np.random.default_rng(width)
+    codes = random.integers(0, 1 << bits, (20, width), dtype=np.uint8)
+    codes[0] = 0
+    fields = (codes[..., None] >> np.arange(bits)) & 1
+    packed = np.packbits(fields.reshape(20, -1), axis=1, bitorder="little")
+    truth = np.linalg.norm(codes.view(scalar).astype(np.float64), axis=1)
+    found, nonfinite = row_norms(packed, BY_NAME[name], kernels_for(BY_NAME[name]))
+    assert found == pytest.approx(truth, rel=1e-6, abs=0)
+    assert not nonfinite.any()
 
 
 @pytest.mark.parametrize("scale", [1e-45, 1e-40, 3e-39, 1e-30, 1e-19, 1e-13, 1e15, 1e19, 1e37])

@@ -152,3 +152,14 @@ def test_sources_are_imported_without_hub_and_fsspec(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_file_is_looked_for_beside_itself_alone(tmp_path: Path) -> None:
+    """The folder of one file may be crowded: it says nothing about the folders below it."""
+    (tmp_path / "sub").mkdir()
+    for name in ("model.safetensors", "model.index.json", "sub/part.safetensors"):
+        (tmp_path / name).touch()
+    beside = ("model.index.json", "model.safetensors")
+    assert locate(str(tmp_path / "model.safetensors")).folder.names() == beside
+    for address in (tmp_path, tmp_path / "model.index.json"):
+        assert locate(str(address)).folder.names() == (*beside, "sub/part.safetensors")

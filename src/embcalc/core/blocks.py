@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 18
 """Bytes of a block of rows: small enough to stay in a core's cache, large enough to amortise
 the call."""
+STORED_BYTES = 1 << 20
+"""Bytes of a block whose values are taken as they are stored: nothing is decoded that would have to
+stay in a cache, and at a quarter of the calls."""
 
 
 @dataclass(frozen=True, slots=True)

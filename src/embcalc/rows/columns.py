@@ -13,7 +13,7 @@ from embcalc.rows.kernels import Floats, to_float64
 
 _FULL_BYTES = 64 << 20
 """Tables up to this size give all their rows."""
-_PART_BYTES = 24 << 20
+_PART_BYTES = 8 << 20
 """Of a larger table, blocks of this size in all count, evenly spread over it."""
 _OUTLIER = 6.0
 """A dimension stands out when its root mean square is this many times the median one."""

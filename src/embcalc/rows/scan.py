@@ -27,8 +27,8 @@ SAMPLE_ROWS = 512
 """Rows kept, evenly spread, to look for collapsed clusters."""
 PARALLEL_BYTES = 32 << 20
 """Tables below this size are done before a second thread has begun."""
-_REPORT_EVERY = 16
-_PROJECT_EVERY = 16
+_REPORT_EVERY = 4
+_PROJECT_EVERY = 4
 """Blocks whose signatures are made in one call."""
 
 
@@ -267,7 +267,7 @@ class _Tally:
             return
         columns = np.concatenate(self._pending)
         here = slice(self._projected, self._projected + len(columns))
-        rows.signatures.add(here, columns)
+        rows.signatures.add(here, columns, rows.norms[here])
         self._projected = here.stop
         self._pending.clear()
 
@@ -293,8 +293,8 @@ class _Tally:
 
     def _keep_sample(self, block: RowBlock, norms: Floats) -> None:
         chosen = np.arange(-block.start % self._step, len(norms), self._step)
-        chosen = chosen[np.isfinite(norms[chosen]) & (norms[chosen] > 0)]
         if len(chosen):
+            chosen = chosen[np.isfinite(norms[chosen]) & (norms[chosen] > 0)]
             self.sample.append((chosen + block.start, block.values[chosen]))
 
 
@@ -325,7 +325,7 @@ def _result(rows: _Rows, tallies: list[_Tally]) -> RowScan:
         norms=rows.norms,
         nonfinite=rows.nonfinite,
         keys=rows.keys,
-        signatures=None if rows.signatures is None else rows.signatures.finish(rows.norms),
+        signatures=None if rows.signatures is None else rows.signatures.finish(),
         projections=rows.projections,
         sample_rows=sample_rows,
         sample=sample,
@@ -342,8 +342,10 @@ def _sample(
     if not parts:
         return np.empty(0, dtype=np.int64), np.empty((0, rows.width), dtype=np.float32)
     chosen = np.concatenate([numbers for numbers, _ in parts])
-    unit = [
-        (to_float64(values, rows.dtype) / rows.norms[numbers][:, None]).astype(np.float32)
-        for numbers, values in parts
-    ]
-    return chosen, np.concatenate(unit)
+    unit = np.empty((len(chosen), rows.width), dtype=np.float32)
+    at = 0
+    for numbers, values in parts:
+        here = to_float64(values, rows.dtype) / rows.norms[numbers][:, None]
+        unit[at : at + len(numbers)] = here
+        at += len(numbers)
+    return chosen, unit

@@ -25,9 +25,6 @@ band with probability 0.83, one of the 3 bands with 0.995. Unrelated rows share 
 """
 
 
-_CHUNK = 1 << 14
-
-
 @dataclass(frozen=True, slots=True)
 class Signatures:
     """What is remembered of the direction of every row."""
@@ -66,7 +63,8 @@ class SignatureMaker:
             1, 1 << 63, _BANDS * _PER_BAND, dtype=np.uint64
         ) | np.uint64(1)
         self._dots = kernels.dots(directions, coarse=True)
-        self._projections = np.zeros((rows, _BANDS * _PER_BAND), dtype=np.float32)
+        self._coordinates = np.zeros((rows, _BANDS * _PER_BAND), dtype=np.float32)
+        self._bands = np.zeros((rows, _BANDS), dtype=np.uint64)
 
     @classmethod
     def build(cls, rows: int, width: int, dtype: DType, kernels: Kernels) -> SignatureMaker | None:
@@ -79,24 +77,24 @@ class SignatureMaker:
         """The columns of carried rows that signatures are made of, copied."""
         return np.concatenate([values[:, part] for part in self._columns], axis=1)
 
-    def add(self, here: slice, columns: NDArray[Any]) -> None:
-        """Project the columns of some rows; many at once, for the call costs more than they do."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._projections[here] = self._dots(columns)
+    def add(self, here: slice, columns: NDArray[Any], norms: Floats) -> None:
+        """Sign some rows; many at once, for the calls cost more than the rows do.
 
-    def finish(self, norms: Floats) -> Signatures:
-        """Signatures, once all norms are known."""
-        bands = np.zeros((len(norms), _BANDS), dtype=np.uint64)
+        Args:
+            here: which rows they are.
+            columns: of them, from `columns`.
+            norms: of them `[n]`.
+        """
         # Rows without a direction get coordinates of 0.
         lengths = np.where((norms > 0) & np.isfinite(norms), norms, np.inf)
-        inverse = (1.0 / lengths).astype(np.float32)
-        for start in range(0, len(norms), _CHUNK):
-            here = slice(start, start + _CHUNK)
-            unit = self._projections[here]
-            with np.errstate(over="ignore", invalid="ignore"):
-                unit *= inverse[here, None]
-            unit[~np.isfinite(unit).all(axis=1)] = 0
-            cells = np.floor(unit * np.float32(1 / _CELL) + self._offsets).astype(np.int32)
-            mixed = cells.astype(np.uint64) * self._factors
-            bands[here] = np.add.reduce(mixed.reshape(-1, _BANDS, _PER_BAND), axis=2)
-        return Signatures(bands, self._projections)
+        with np.errstate(over="ignore", invalid="ignore"):
+            unit = (self._dots(columns) * (1.0 / lengths)[:, None]).astype(np.float32)
+        unit[~np.isfinite(unit).all(axis=1)] = 0
+        self._coordinates[here] = unit
+        cells = np.floor(unit * np.float32(1 / _CELL) + self._offsets).astype(np.int32)
+        mixed = cells.astype(np.uint64) * self._factors
+        self._bands[here] = np.add.reduce(mixed.reshape(-1, _BANDS, _PER_BAND), axis=2)
+
+    def finish(self) -> Signatures:
+        """Signatures of all rows."""
+        return Signatures(self._bands, self._coordinates)

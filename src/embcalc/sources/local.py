@@ -17,6 +17,10 @@ MAX_DEPTH = 3
 """Folders below the model's own that are looked into."""
 
 
+_DROP_BYTES = 4 << 20
+"""Pages of a map that are given back at once: each call interrupts the other threads."""
+
+
 class LocalFile:
     """A file of the local file system."""
 
@@ -89,7 +93,8 @@ def _mapped(stream: FileIO, starts: range, end: int) -> Iterator[Buffer]:
         if os.fstat(stream.fileno()).st_size < stop or len(view) < stop:
             raise _CutShortError(stop)
         yield view[at:stop]
-        dropped = _drop(mapping, dropped, stop)
+        if stop - dropped >= _DROP_BYTES:
+            dropped = _drop(mapping, dropped, stop)
 
 
 def _drop(mapping: mmap.mmap, start: int, stop: int) -> int:
@@ -119,8 +124,9 @@ def _read(stream: FileIO, starts: range, end: int) -> Iterator[Buffer]:
 class LocalFolder:
     """A folder of the local file system."""
 
-    def __init__(self, path: Path, label: str) -> None:
+    def __init__(self, path: Path, label: str, depth: int = MAX_DEPTH) -> None:
         self._path = path
+        self._depth = depth
         self.label = label
         self._names: tuple[str, ...] | None = None
 
@@ -128,7 +134,7 @@ class LocalFolder:
         """Names of all files, hidden ones left out."""
         if self._names is None:
             try:
-                self._names = tuple(sorted(_walk(self._path, "", MAX_DEPTH)))
+                self._names = tuple(sorted(_walk(self._path, "", self._depth)))
             except OSError as error:
                 raise _unreadable(self._path, error) from error
         return self._names

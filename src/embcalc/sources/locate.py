@@ -10,7 +10,7 @@ from urllib.request import url2pathname
 from embcalc.core.files import Folder
 from embcalc.errors import SourceError
 from embcalc.sources.keeping import KEEP
-from embcalc.sources.local import LocalFolder
+from embcalc.sources.local import MAX_DEPTH, LocalFolder
 from embcalc.sources.names import names_a_file
 from embcalc.sources.notes import note
 
@@ -57,7 +57,7 @@ def _local(path: Path, address: str) -> Located | None:
         if path.is_dir():
             return Located(LocalFolder(path, address), None)
         if path.exists():
-            return Located(LocalFolder(path.parent, address), path.name)
+            return Located(LocalFolder(path.parent, address, _depth(path)), path.name)
         broken = path.is_symlink()
     except (OSError, ValueError) as error:
         raise SourceError(
@@ -69,6 +69,11 @@ def _local(path: Path, address: str) -> Located | None:
             hint="a file of the hub's cache was deleted; download the model again",
         )
     return None
+
+
+def _depth(file: Path) -> int:
+    """Folders to look into beside a file: an index may name files below, nothing else does."""
+    return MAX_DEPTH if file.suffix == ".json" else 0
 
 
 def _by_scheme(scheme: str, address: str) -> Located:
