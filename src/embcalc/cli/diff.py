@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.options import CacheOption, OutputOption, RowsFormat
 from embcalc.cli.output import deliver
-
-if TYPE_CHECKING:
-    from embcalc.core.reports.diff import DiffReport
+from embcalc.cli.rendering import rendered
 
 ADDRESS = "A local file or folder, a hub id or an address, as for the other commands."
 
@@ -65,24 +63,9 @@ def diff(
             tokenizer_b=tokenizer_b,
             progress=progress,
         )
-    deliver(_rendered(report, output_format), output)
+    deliver(rendered(report, "diff", output_format), output)
     wanted = fail_on or ()
     failed = (Failure.CHANGED in wanted and report.changed) or (
         Failure.SHAPE in wanted and report.reshaped
     )
     raise typer.Exit(ExitCode.FINDINGS if failed else ExitCode.OK)
-
-
-def _rendered(report: DiffReport, output_format: RowsFormat) -> str:
-    from embcalc.render.csv import diff as as_csv
-    from embcalc.render.json import diff as as_json
-    from embcalc.render.markdown import diff as as_markdown
-    from embcalc.render.text import diff as as_text
-
-    renderers = {
-        RowsFormat.TEXT: as_text.render,
-        RowsFormat.JSON: as_json.render,
-        RowsFormat.CSV: as_csv.render,
-        RowsFormat.MARKDOWN: as_markdown.render,
-    }
-    return renderers[output_format](report)

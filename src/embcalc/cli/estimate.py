@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -8,9 +8,7 @@ from embcalc.cli import estimate_options as given
 from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.options import OutputOption, RowsFormat
 from embcalc.cli.output import deliver
-
-if TYPE_CHECKING:
-    from embcalc.core.reports.estimate import EstimateReport
+from embcalc.cli.rendering import rendered
 
 
 def estimate(
@@ -72,23 +70,5 @@ def estimate(
         explain=explain,
     )
     report = run(model, request)
-    deliver(_rendered(report, output_format), output)
+    deliver(rendered(report, "estimate", output_format), output)
     raise typer.Exit(ExitCode.FINDINGS if report.over_budget else ExitCode.OK)
-
-
-def _rendered(report: EstimateReport, output_format: RowsFormat) -> str:
-    if output_format is RowsFormat.JSON:
-        from embcalc.render.json import estimate as as_json
-
-        return as_json.render(report)
-    if output_format is RowsFormat.CSV:
-        from embcalc.render.csv import estimate as as_csv
-
-        return as_csv.render(report)
-    if output_format is RowsFormat.MARKDOWN:
-        from embcalc.render.markdown import estimate as as_markdown
-
-        return as_markdown.render(report)
-    from embcalc.render.text import estimate as as_text
-
-    return as_text.render(report)

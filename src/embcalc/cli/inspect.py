@@ -2,17 +2,14 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.options import CacheOption, OutputOption, RowsFormat, TokenizerOption
 from embcalc.cli.output import deliver
-
-if TYPE_CHECKING:
-    from embcalc.core.reports.inspect import InspectReport
-    from embcalc.core.reports.trend import TrendReport
+from embcalc.cli.rendering import rendered
 
 
 def inspect(
@@ -80,42 +77,12 @@ def inspect(
     with progress_bar() as progress:
         if len(models) == 1:
             report = run(models[0], options, progress=progress)
-            reports, text = [report], partial(_rendered, report)
+            reports, text = [report], partial(rendered, report, "inspect")
             files.write(report)
         else:
             trend = inspect_trend(models, options, progress=progress)
             reports = [point.report for point in trend.points]
-            text = partial(_trend, trend)
+            text = partial(rendered, trend, "trend")
     deliver(text(output_format), output)
     if any(failing(each, kinds) for each in reports):
         raise typer.Exit(ExitCode.FINDINGS)
-
-
-def _rendered(report: InspectReport, output_format: RowsFormat) -> str:
-    from embcalc.render.csv import inspect as as_csv
-    from embcalc.render.json import inspect as as_json
-    from embcalc.render.markdown import inspect as as_markdown
-    from embcalc.render.text import inspect as as_text
-
-    renderers = {
-        RowsFormat.TEXT: as_text.render,
-        RowsFormat.JSON: as_json.render,
-        RowsFormat.CSV: as_csv.render,
-        RowsFormat.MARKDOWN: as_markdown.render,
-    }
-    return renderers[output_format](report)
-
-
-def _trend(report: TrendReport, output_format: RowsFormat) -> str:
-    from embcalc.render.csv import trend as as_csv
-    from embcalc.render.json import trend as as_json
-    from embcalc.render.markdown import trend as as_markdown
-    from embcalc.render.text import trend as as_text
-
-    renderers = {
-        RowsFormat.TEXT: as_text.render,
-        RowsFormat.JSON: as_json.render,
-        RowsFormat.CSV: as_csv.render,
-        RowsFormat.MARKDOWN: as_markdown.render,
-    }
-    return renderers[output_format](report)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,9 @@ from embcalc.cli.options import (
     TokenizerOption,
 )
 from embcalc.cli.output import deliver
+from embcalc.cli.rendering import rendered
 
-if TYPE_CHECKING:
-    from embcalc.core.reports.lookup import LookupReport
+_WITH_VECTORS = (RowsFormat.JSON, RowsFormat.CSV)
 
 
 def lookup(
@@ -66,19 +66,5 @@ def lookup(
         special_tokens=special_tokens,
         one_hot=one_hot,
     )
-    deliver(_rendered(report, output_format, vectors), output)
-
-
-def _rendered(report: LookupReport, output_format: RowsFormat, vectors: bool) -> str:
-    from embcalc.render.csv import lookup as as_csv
-    from embcalc.render.json import lookup as as_json
-    from embcalc.render.markdown import lookup as as_markdown
-    from embcalc.render.text import lookup as as_text
-
-    if output_format is RowsFormat.JSON:
-        return as_json.render(report, vectors=vectors)
-    if output_format is RowsFormat.CSV:
-        return as_csv.render(report, vectors=vectors)
-    if output_format is RowsFormat.MARKDOWN:
-        return as_markdown.render(report)
-    return as_text.render(report)
+    settings = {"vectors": vectors} if output_format in _WITH_VECTORS else {}
+    deliver(rendered(report, "lookup", output_format, **settings), output)

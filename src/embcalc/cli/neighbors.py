@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,7 @@ from embcalc.cli.options import (
     TokenizerOption,
 )
 from embcalc.cli.output import deliver
-
-if TYPE_CHECKING:
-    from embcalc.core.reports.neighbors import NeighborsReport
+from embcalc.cli.rendering import rendered
 
 
 class MetricName(StrEnum):
@@ -101,19 +99,4 @@ def neighbors(
             tensor=tensor,
             progress=progress,
         )
-    deliver(_rendered(report, output_format), output)
-
-
-def _rendered(report: NeighborsReport, output_format: RowsFormat) -> str:
-    from embcalc.render.csv import neighbors as as_csv
-    from embcalc.render.json import neighbors as as_json
-    from embcalc.render.markdown import neighbors as as_markdown
-    from embcalc.render.text import neighbors as as_text
-
-    renderers = {
-        RowsFormat.TEXT: as_text.render,
-        RowsFormat.JSON: as_json.render,
-        RowsFormat.CSV: as_csv.render,
-        RowsFormat.MARKDOWN: as_markdown.render,
-    }
-    return renderers[output_format](report)
+    deliver(rendered(report, "neighbors", output_format), output)

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from embcalc.cli.options import OutputOption, RowsFormat
 from embcalc.cli.output import deliver
-
-if TYPE_CHECKING:
-    from embcalc.core.reports.presets import PresetsReport
+from embcalc.cli.rendering import rendered
 
 
 def presets(
@@ -27,19 +25,4 @@ def presets(
     """
     from embcalc.usecases.presets import presets as run
 
-    deliver(_rendered(run(words or ()), output_format), output)
-
-
-def _rendered(report: PresetsReport, output_format: RowsFormat) -> str:
-    from embcalc.render.csv import presets as as_csv
-    from embcalc.render.json import presets as as_json
-    from embcalc.render.markdown import presets as as_markdown
-    from embcalc.render.text import presets as as_text
-
-    renderers = {
-        RowsFormat.TEXT: as_text.render,
-        RowsFormat.JSON: as_json.render,
-        RowsFormat.CSV: as_csv.render,
-        RowsFormat.MARKDOWN: as_markdown.render,
-    }
-    return renderers[output_format](report)
+    deliver(rendered(run(words or ()), "presets", output_format), output)
