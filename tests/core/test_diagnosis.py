@@ -6,8 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from embcalc.core.diagnosis import empty_tables, odd_magnitudes, slice_of
+from embcalc.core.diagnosis import empty_tables, odd_magnitudes
 from embcalc.core.dtypes import BY_NAME
+from embcalc.core.slices import slice_of
 from embcalc.core.tables import EmbeddingTable, Role, TensorInfo
 
 WEIGHTS = np.random.default_rng(0).normal(0, 0.02, (64, 32)).astype(np.float32)
@@ -34,7 +35,7 @@ def test_whole_tables(rows: int, vocab_size: int | None) -> None:
 
 def test_no_empty_tables() -> None:
     info = TensorInfo(name="x.bias", shape=(0,), dtype=BY_NAME["F32"], file="m", nbytes=0)
-    assert list(empty_tables({"x.bias": info})) == []
+    assert list(empty_tables({"x.bias": info}, ["x.bias"])) == []
 
 
 def carried(kind: str) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Finding, Problem, Selection, Severity, run_rules
 from embcalc.core.row_facts import RowFacts
 from embcalc.core.tables import Role
@@ -15,6 +16,8 @@ RULES: tuple[Any, ...] = (
     tying.head_is_missing,
     tying.tying_conflicts_with_values,
     tying.head_stored_twice,
+)
+FILES: tuple[Any, ...] = (
     checkpoint_files.broken_checkpoint_files,
     checkpoint_files.untidy_checkpoint_files,
 )
@@ -66,19 +69,38 @@ def test_without_any_table_tying_is_skipped() -> None:
 
 
 def test_problems_of_a_checkpoint_by_severity() -> None:
-    of = facts(
-        rows(),
-        problems=(
+    of = ModelFacts(
+        model="m",
+        checkpoint_problems=(
             Problem("shard 2 is absent", "upload it", "model.safetensors.index.json"),
             Problem("the index is stale", severity=Severity.WARNING),
             Problem("a stray file", severity=Severity.NOTE),
         ),
     )
-    assert codes(of) == [("EMB601", "error"), ("EMB602", "warning"), ("EMB602", "note")]
-    assert every(of)[0].hint == "upload it"
+    found = run_rules(FILES, of, Selection()).findings
+    assert [(one.rule, one.severity.value) for one in found] == [
+        ("EMB601", "error"),
+        ("EMB602", "warning"),
+        ("EMB602", "note"),
+    ]
+    assert found[0].hint == "upload it"
 
 
-@pytest.mark.parametrize("rule", RULES)
+def test_rows_and_values_that_say_something() -> None:
+    of = facts(
+        rows(),
+        problems=(Problem("cut short while it was read"),),
+        value_problems=(Problem("27 of 339 matrices hold nothing but zeros"),),
+    )
+    late = (checkpoint_files.rows_cannot_be_read, checkpoint_files.values_are_no_weights)
+    assert [one.rule for one in run_rules(late, of, Selection()).findings] == ["EMB604", "EMB605"]
+    nothing = facts(rows(), no_values="not asked for")
+    assert [one.reason for one in run_rules(late, nothing, Selection()).skipped] == [
+        "not asked for"
+    ]
+
+
+@pytest.mark.parametrize("rule", [*RULES, *FILES])
 def test_every_rule_explains_itself(rule: Any) -> None:
     assert rule.summary.endswith(".")
     for word in ("Fix:", "Before:", "After:"):

@@ -267,6 +267,24 @@ CASES: dict[str, Case] = {
         model(tensors={EMBED: (104, 1), HEAD: (104, 1)}),
         words=("104 rows", "96 rows"),
     ),
+    "EMB601": Case(
+        model(
+            tensors={},
+            files={
+                "model.safetensors.index.json": {
+                    "weight_map": {EMBED: "a.safetensors", HEAD: "b.safetensors"}
+                },
+                "a.safetensors": b"\x02" + bytes(7) + b"{}",
+            },
+        ),
+        model(),
+        words=("b.safetensors, which is absent", HEAD),
+    ),
+    "EMB602": Case(
+        model(files={"model-2.safetensors.part": b"half"}),
+        model(),
+        words=("1 download did not end", "model-2.safetensors.part"),
+    ),
     "EMB603": Case(
         model(tensors={}, files={"model.safetensors": b"\xff" * 100}),
         model(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
@@ -9,7 +10,22 @@ from embcalc.core.blocks import BLOCK_BYTES, RowBlock
 from embcalc.core.findings import Problem
 from embcalc.core.tables import TensorInfo
 
-__all__ = ["BLOCK_BYTES", "Checkpoint", "RowBlock"]
+__all__ = ["BLOCK_BYTES", "Checkpoint", "RowBlock", "TensorHeaders", "empty_names"]
+
+
+class TensorHeaders(Mapping[str, TensorInfo]):
+    """Headers of which each becomes a `TensorInfo` when asked for: few of 94,000 ever are."""
+
+    @abstractmethod
+    def empty(self) -> list[str]:
+        """Names of the tensors without scalars."""
+
+
+def empty_names(tensors: Mapping[str, TensorInfo]) -> list[str]:
+    """Names of the tensors without scalars, from headers as they are where possible."""
+    if isinstance(tensors, TensorHeaders):
+        return tensors.empty()
+    return [name for name, tensor in tensors.items() if 0 in tensor.shape]
 
 
 class Checkpoint(Protocol):

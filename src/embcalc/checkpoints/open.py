@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from embcalc.checkpoints.base import Checkpoint
+from embcalc.checkpoints.base import Checkpoint, empty_names
 from embcalc.checkpoints.choose import choose, leftover, unfinished, weight_files
 from embcalc.checkpoints.index import SUFFIX, read_index
 from embcalc.checkpoints.messages import listed
@@ -25,7 +25,8 @@ def open_checkpoint(folder: Folder, file: str | None = None) -> Checkpoint:
         SourceError: it cannot be read.
     """
     checkpoint = unfolded(_open_stored(folder, file), folder)
-    return with_problems(checkpoint, empty_tables(checkpoint.tensors))
+    tensors = checkpoint.tensors
+    return with_problems(checkpoint, empty_tables(tensors, empty_names(tensors)))
 
 
 def _open_stored(folder: Folder, file: str | None) -> Checkpoint:

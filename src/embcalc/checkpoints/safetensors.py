@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from embcalc.checkpoints.base import RowBlock
+from embcalc.checkpoints.base import RowBlock, TensorHeaders
 from embcalc.checkpoints.messages import cut_short, where
 from embcalc.checkpoints.raw import row_blocks
 from embcalc.checkpoints.safetensors_header import Entry, Header, parse_header
@@ -40,10 +40,11 @@ class SafetensorsCheckpoint:
         """Stream rows."""
         tensor = self.tensors[name]
         wanted = range(tensor.rows) if rows is None else rows
-        return row_blocks(self._file, self._data + _begin(self._entries[name]), tensor, wanted)
+        start = self._data + self._entries[name].data_offsets[0]
+        return row_blocks(self._file, start, tensor, wanted)
 
 
-class _Tensors(Mapping[str, TensorInfo]):
+class _Tensors(TensorHeaders):
     """Headers that become `TensorInfo` when asked for: few of 94,000 ever are."""
 
     def __init__(self, entries: Mapping[str, Entry], file: str) -> None:
@@ -52,24 +53,24 @@ class _Tensors(Mapping[str, TensorInfo]):
 
     def __getitem__(self, name: str) -> TensorInfo:
         entry = self._entries[name]
-        start, end = entry.data_offsets or (0, 0)
+        start, end = entry.data_offsets
         return TensorInfo(
             name=name,
-            shape=entry.shape or (),
+            shape=entry.shape,
             dtype=BY_NAME[entry.dtype],
             file=self._file,
             nbytes=end - start,
         )
+
+    def empty(self) -> list[str]:
+        """Names of the tensors without scalars."""
+        return [name for name, entry in self._entries.items() if 0 in entry.shape]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
     def __len__(self) -> int:
         return len(self._entries)
-
-
-def _begin(entry: Entry) -> int:
-    return entry.data_offsets[0] if entry.data_offsets else 0
 
 
 def _read_header(file: File) -> tuple[Header, int]:
@@ -114,6 +115,6 @@ def _check_size(file: File, header: Header, data: int) -> None:
         whole = [
             name
             for name, entry in header.entries.items()
-            if entry.data_offsets and data + entry.data_offsets[1] <= file.size
+            if data + entry.data_offsets[1] <= file.size
         ]
         raise CheckpointError(*cut_short(file, needed, whole, len(header.entries)))

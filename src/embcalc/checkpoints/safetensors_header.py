@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -28,12 +29,12 @@ MAX_DEPTH = 127
 _U64 = 1 << 64
 
 
-class Entry(msgspec.Struct, gc=False):
+class Entry(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     """One tensor of the header."""
 
-    dtype: str = ""
-    shape: tuple[int, ...] | None = None
-    data_offsets: tuple[int, int] | None = None
+    dtype: str
+    shape: tuple[int, ...]
+    data_offsets: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,12 @@ class Header:
     """Bytes of data that the tensors cover, from the first byte after the header."""
 
 
-class _Metadata(msgspec.Struct):
-    metadata: dict[str, str] | None = msgspec.field(default=None, name="__metadata__")
-
-
 _ENTRIES = msgspec.json.Decoder(dict[str, Entry])
-_METADATA = msgspec.json.Decoder(_Metadata)
+_METADATA = msgspec.json.Decoder(dict[str, str])
+_IN_FRONT = re.compile(rb'\s*\{"__metadata__":(\{[^{}]*\})(,|(?=\}))')
+_BEHIND = re.compile(rb'[,{]"__metadata__":(\{[^{}]*\})\}\s*\Z')
+_BY_KIND = attrgetter("dtype", "shape")
+_BY_PLACE = attrgetter("data_offsets")
 
 
 def parse_header(raw: bytes) -> Header:
@@ -84,25 +85,30 @@ def _parse_usual(raw: bytes) -> tuple[dict[str, Entry], dict[str, str]] | None:
     if b"\\" in raw or b"-0" in raw:
         return None
     try:
-        entries = _ENTRIES.decode(raw)
-        metadata = _usual_metadata(raw)
+        metadata, rest = _cut_metadata(raw)
+        entries = _ENTRIES.decode(rest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    has_metadata = entries.pop("__metadata__", None) is not None
-    # Every `":` ends a key, so these counts prove that no key is unknown, missing or repeated.
-    keys = 4 * len(entries) + len(metadata) + has_metadata
-    each = all(
-        raw.count(key) == len(entries) for key in (b'"dtype"', b'"shape"', b'"data_offsets"')
-    )
-    return (entries, metadata) if each and raw.count(b'":') == keys else None
+    # The decoder refuses unknown and missing fields; every `":` ends a key, so their number
+    # proves that none is repeated.
+    return (entries, metadata) if rest.count(b'":') == 4 * len(entries) else None
 
 
-def _usual_metadata(raw: bytes) -> dict[str, str]:
-    """Decode the metadata alone where it comes first, as it nearly always does."""
-    first = re.match(rb'\s*\{"__metadata__":(\{[^{}]*\})', raw)
-    if first is not None:
-        return msgspec.json.decode(first[1], type=dict[str, str])
-    return _METADATA.decode(raw).metadata or {} if b'"__metadata__"' in raw else {}
+def _cut_metadata(raw: bytes) -> tuple[dict[str, str], bytes]:
+    """Take the metadata out, which come first or last as all writers have it."""
+    found = _IN_FRONT.match(raw)
+    if found is not None:
+        rest = b"{" + raw[found.end() :]
+    else:
+        at = raw.rfind(b'"__metadata__"')
+        found = _BEHIND.match(raw, at - 1) if at > 0 else None
+        if found is None:
+            return {}, raw
+        rest = raw[: at - 1] + (b"{}" if raw[at - 1 : at] == b"{" else b"}")
+    metadata = _METADATA.decode(found[1])
+    if found[1].count(b'":') != len(metadata):
+        raise msgspec.DecodeError("a key of the metadata is repeated")
+    return metadata, rest
 
 
 def _validate(
@@ -110,7 +116,7 @@ def _validate(
 ) -> tuple[dict[str, Entry], dict[str, str], int]:
     sizes = _sizes(entries)
     try:
-        flat = chain.from_iterable(entry.data_offsets or (0, 0) for entry in entries.values())
+        flat = chain.from_iterable(map(_BY_PLACE, entries.values()))
         offsets = np.fromiter(flat, np.int64, 2 * len(entries)).reshape(-1, 2)
     except OverflowError:
         raise ValueError("an offset lies past any file") from None
@@ -145,7 +151,7 @@ def _refuse_gaps(ordered: np.ndarray[Any, np.dtype[np.int64]], names: list[str])
 
 def _sizes(entries: Mapping[str, Entry]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Compute the bytes of each tensor; one shape is computed once."""
-    kinds = [(entry.dtype, entry.shape) for entry in entries.values()]
+    kinds = list(map(_BY_KIND, entries.values()))
     examples = dict(zip(kinds, entries.items(), strict=True))
     known = {kind: _size(name, entry) for kind, (name, entry) in examples.items()}
     return np.fromiter(map(known.__getitem__, kinds), np.uint64, len(kinds)).astype(np.int64)
@@ -156,7 +162,7 @@ def _size(name: str, entry: Entry) -> int:
     if dtype is None:
         raise ValueError(f"tensor {shown(name)} has the unknown dtype {shown(entry.dtype)}")
     scalars = 1
-    for length in entry.shape or ():
+    for length in entry.shape:
         scalars *= length
         if not 0 <= length < _U64 or scalars >= _U64:
             raise ValueError(f"tensor {shown(name)} has an impossible shape")

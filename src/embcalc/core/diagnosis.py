@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,26 @@ from numpy.typing import NDArray
 from embcalc.core.decode import to_float64
 from embcalc.core.dtypes import DType
 from embcalc.core.findings import Problem, Severity
+from embcalc.core.magnitudes import LARGEST, SMALLEST
 from embcalc.core.roles import may_be_table, role_of
-from embcalc.core.tables import EmbeddingTable, Role, TensorInfo
-
-SANE = (1e-8, 1e4)
-"""Magnitudes of nearly all weights of any trained model."""
-MOST_SHARDS = 128
+from embcalc.core.tables import Role, TensorInfo
 
 
-def empty_tables(tensors: Mapping[str, TensorInfo]) -> Iterator[Problem]:
-    """Notice tables without values: DeepSpeed ZeRO-3 leaves shape `[0]` on each rank."""
-    empty = [name for name in tensors if _is_table(name) and tensors[name].scalars == 0]
-    if not empty:
+def empty_tables(tensors: Mapping[str, TensorInfo], empty: Sequence[str]) -> Iterator[Problem]:
+    """Notice tables without values: DeepSpeed ZeRO-3 leaves shape `[0]` on each rank.
+
+    Args:
+        tensors: all of a checkpoint.
+        empty: names of those without scalars.
+    """
+    first = next(filter(_is_table, empty), None)
+    if first is None:
         return
-    every = sum(tensor.scalars == 0 for tensor in tensors.values())
     yield Problem(
-        f"{every:,} of {len(tensors):,} tensors are empty, {empty[0]} with shape"
-        f" {list(tensors[empty[0]].shape)} among them: a ZeRO-3 save of partitioned weights",
+        f"{len(empty):,} of {len(tensors):,} tensors are empty, {first} with shape"
+        f" {list(tensors[first].shape)} among them: a ZeRO-3 save of partitioned weights",
         hint="gather them with zero_to_fp32.py, which DeepSpeed writes beside its checkpoints",
-        file=tensors[empty[0]].file,
+        file=tensors[first].file,
         severity=Severity.ERROR,
     )
 
@@ -38,32 +39,11 @@ def _is_table(name: str) -> bool:
     return may_be_table(name) and role_of(name) in (Role.TOKEN, Role.OUTPUT, Role.POSITION)
 
 
-def slice_of(table: EmbeddingTable, vocab_size: int | None) -> Problem | None:
-    """Notice a table that holds one rank's rows of a vocabulary cut for tensor parallelism.
-
-    Args:
-        table: a token table or output head.
-        vocab_size: rows that the config promises, or None.
-    """
-    if vocab_size is None or not 0 < table.rows < vocab_size or vocab_size % table.rows:
-        return None
-    shards = vocab_size // table.rows
-    if shards > MOST_SHARDS or shards & (shards - 1):
-        return None
-    return Problem(
-        f"{table.name} has {table.rows:,} of {vocab_size:,} rows: one of {shards} tensor-parallel"
-        " shards",
-        hint="merge the ranks' files before using this one",
-        file=table.tensor.file,
-        severity=Severity.ERROR,
-    )
-
-
 def sane_share(values: NDArray[Any], dtype: DType) -> float:
     """Compute the share of values that are zero or of a usual magnitude; 1 where there are none."""
     with np.errstate(all="ignore"):
         magnitudes = np.abs(to_float64(values, dtype))
-    usual = (magnitudes == 0) | ((magnitudes >= SANE[0]) & (magnitudes <= SANE[1]))
+    usual = (magnitudes == 0) | ((magnitudes >= SMALLEST) & (magnitudes <= LARGEST))
     return float(usual.mean()) if usual.size else 1.0
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from embcalc.core.config import ModelConfig
+from embcalc.core.findings import Problem
+from embcalc.core.slices import shards_of
 from embcalc.core.special_ids import SpecialId
 from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tokenizer_facts import FileProblem, TokenizerFacts
@@ -54,6 +56,8 @@ class ModelFacts:
     tokenizer: TokenizerFacts = field(default_factory=TokenizerFacts)
     problems: tuple[FileProblem, ...] = ()
     """Files that could not be read, those of the tokenizer left out."""
+    checkpoint_problems: tuple[Problem, ...] = ()
+    """What opening the checkpoint noticed and survived."""
     no_weights: str | None = None
     """Why no tensor headers were read; None where they were."""
     adapter: AdapterTables | None = None
@@ -145,11 +149,7 @@ class ModelFacts:
     @property
     def shards(self) -> int:
         """How many equal shards the vocabulary was split into, where one alone is stored."""
-        rows, size = self.embedding_rows, self.vocab_size
-        if not rows or not size or size % rows:
-            return 1
-        parts = size // rows
-        return parts if parts > 1 and parts & (parts - 1) == 0 and parts <= 64 else 1
+        return shards_of(self.embedding_rows, self.vocab_size)
 
     @property
     def limit(self) -> Limit | None:

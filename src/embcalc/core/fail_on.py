@@ -25,6 +25,9 @@ FINDINGS = (
     "dead-dimension",
     "outlier-dimension",
     "tying",
+    "files",
+    "slice",
+    "values",
 )
 """Names of findings."""
 SEVERITIES = ("error", "warning", "note")

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Problem, Severity
+from embcalc.core.magnitudes import LARGEST, SMALLEST
 from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tying import Tying
 from embcalc.core.unused_names import is_unused_name
@@ -33,6 +34,17 @@ class TableRows:
     """Of the rows that are finite and not zero; None where there is none."""
     largest_norm: float = 0.0
     """Of the finite rows."""
+    strange: str | None = None
+    """What is strange about the magnitudes of its first rows: one sentence; None for nothing."""
+
+    @property
+    def odd_size(self) -> bool:
+        """Whether the rows are far longer or shorter than any training leaves them."""
+        median = self.median_norm
+        if median is None:
+            return False
+        typical = median / max(1, self.table.width) ** 0.5
+        return not SMALLEST <= typical <= LARGEST or self.largest_norm > LARGEST**4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +61,11 @@ class RowFacts:
     expects_head: bool | None = None
     """Whether the model computes logits, as far as its config says."""
     problems: tuple[Problem, ...] = ()
-    """What opening the checkpoint noticed and survived."""
+    """Why rows could not be read that are there."""
+    value_problems: tuple[Problem, ...] = ()
+    """What the first values of the other matrices say."""
+    no_values: str | None = None
+    """Why the other matrices were not looked into; None where they were."""
 
     def lacks(self, need: str) -> str | None:
         """Say why something is missing: one phrase; None where it is there."""
@@ -57,12 +73,15 @@ class RowFacts:
             return None if self.tables else self.unread or "no rows were read"
         if need == "both tables":
             return None if self.head is not None else "no output head beside the token table"
+        if need == "values":
+            return self.no_values
         if need == "tying":
             return None if self.tying is not None else self._why_no_tying()
         return self.model.lacks(need)
 
     def _why_no_tying(self) -> str:
-        if any(problem.severity is Severity.ERROR for problem in self.problems):
+        problems = (*self.model.checkpoint_problems, *self.problems)
+        if any(problem.severity is Severity.ERROR for problem in problems):
             return "files of the checkpoint are missing or broken"
         return self.unread or "no table was found"
 

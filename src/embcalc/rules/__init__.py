@@ -61,6 +61,8 @@ HEADER_RULES: tuple[Rule[ModelFacts], ...] = (
     tokenizer_files.blank_lines,
     tokenizer_files.tokenizer_is_code,
     sizes.tied_tables_differ_in_rows,
+    checkpoint_files.broken_checkpoint_files,
+    checkpoint_files.untidy_checkpoint_files,
     checkpoint_files.unreadable_weights,
 )
 """Rules that need headers and text files only, by code: `check-vocab` runs these."""
@@ -76,8 +78,8 @@ ROW_RULES: tuple[Rule[RowFacts], ...] = (
     row_health.near_zero_row,
     row_health.duplicate_rows,
     row_health.head_of_other_scale,
-    checkpoint_files.broken_checkpoint_files,
-    checkpoint_files.untidy_checkpoint_files,
+    checkpoint_files.rows_cannot_be_read,
+    checkpoint_files.values_are_no_weights,
 )
 """Rules that open the checkpoint, and mostly read its rows: `check` runs them after the others."""
 RULES: tuple[Rule[Any], ...] = (*HEADER_RULES, *ROW_RULES)

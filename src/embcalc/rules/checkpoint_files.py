@@ -28,7 +28,7 @@ def unreadable_weights(facts: ModelFacts) -> Iterator[Problem]:
 
 
 @rule("EMB601", Severity.ERROR)
-def broken_checkpoint_files(facts: RowFacts) -> Iterator[Problem]:
+def broken_checkpoint_files(facts: ModelFacts) -> Iterator[Problem]:
     """Files of the checkpoint do not belong together, or hold less than they promise.
 
     An index that names an absent shard, tensors that are not in the shard that the index names,
@@ -41,13 +41,13 @@ def broken_checkpoint_files(facts: RowFacts) -> Iterator[Problem]:
     After:
         all four shards beside the index
     """
-    for problem in facts.problems:
+    for problem in facts.checkpoint_problems:
         if problem.severity in (None, Severity.ERROR):
             yield problem
 
 
 @rule("EMB602", Severity.WARNING)
-def untidy_checkpoint_files(facts: RowFacts) -> Iterator[Problem]:
+def untidy_checkpoint_files(facts: ModelFacts) -> Iterator[Problem]:
     """The folder holds checkpoint files that are stale, stray or stored twice.
 
     Programs choose differently among them: what was checked here may not be what another program
@@ -60,6 +60,40 @@ def untidy_checkpoint_files(facts: RowFacts) -> Iterator[Problem]:
     After:
         model-00001-of-00002.safetensors, model-00002-of-00002.safetensors and their index
     """
-    for problem in facts.problems:
+    for problem in facts.checkpoint_problems:
         if problem.severity in (Severity.WARNING, Severity.NOTE):
             yield problem
+
+
+@rule("EMB604", Severity.ERROR)
+def rows_cannot_be_read(facts: RowFacts) -> Iterator[Problem]:
+    """The rows of a table cannot be read, though its header promises them.
+
+    The disk or the network fails, or something else writes to the file.
+
+    Fix: wait until nothing writes to the file; copy or download it again.
+
+    Before:
+        model.safetensors was cut short while it was read
+    After:
+        model.safetensors with all of its bytes
+    """
+    yield from facts.problems
+
+
+@rule("EMB605", Severity.ERROR, "values")
+def values_are_no_weights(facts: RowFacts) -> Iterator[Problem]:
+    """Matrices beside the tables hold nothing but zeros, or numbers that no training leaves.
+
+    The first rows of each matrix of a local checkpoint are read. Matrices of zeros were lost by a
+    download or a conversion; a single one may be meant so and is a warning. Numbers between 1e-19
+    and 1e37 are other numbers read wrongly: a big-endian file, packed bytes taken for floats.
+
+    Fix: compare the file's checksum with the original's; download or convert it again.
+
+    Before:
+        27 of 339 matrices hold nothing but zeros
+    After:
+        339 matrices with weights
+    """
+    yield from facts.value_problems

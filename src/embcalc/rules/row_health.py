@@ -12,8 +12,6 @@ from embcalc.core.wording import SHOWN, count, id_list, listed, quoted
 _UNUSED_PURPOSES = frozenset({"pad_token", "unk_token"})
 """Tokens whose rows may be empty: padding is masked, and many vocabularies know every text."""
 _VITAL = ("bos_token", "eos_token", "cls_token", "sep_token", "mask_token", "decoder_start_token")
-_LARGEST = 1e4
-_SMALLEST = 1e-8
 _SCALE = 100
 
 
@@ -103,15 +101,17 @@ def magnitudes_out_of_range(facts: RowFacts) -> Iterator[Problem]:
         numpy.array(weights, dtype="<f4").tobytes()
     """
     for rows in facts.tables:
-        median = rows.median_norm
-        if median is None:
+        if not rows.odd_size:
             continue
-        typical = median / max(1, rows.table.width) ** 0.5
-        if _SMALLEST <= typical <= _LARGEST and rows.largest_norm <= _LARGEST**4:
-            continue
+        typical = (rows.median_norm or 0) / max(1, rows.table.width) ** 0.5
+        what = (
+            f"{rows.table.name}: {rows.strange}"
+            if rows.strange
+            else f"numbers of {rows.table.name} are out of any usual range: typically "
+            f"{typical:.2g}, longest row {rows.largest_norm:.2g}"
+        )
         yield Problem(
-            f"numbers of {rows.table.name} are out of any usual range: typically {typical:.2g}, "
-            f"longest row {rows.largest_norm:.2g}",
+            what,
             hint="big-endian bytes or a wrong dtype? convert again from the original",
             file=rows.table.tensor.file,
         )

@@ -44,7 +44,8 @@ def check_model(
     gathered = _gathered(model, options)
     header = run_rules(wanted_rules(gathered.facts), gathered.facts, selection)
     folder = local_folder(model)
-    reading = _Reading(workers if folder is not None else 1, progress)
+    local = folder is not None
+    reading = _Reading(local, workers if local else 1, progress)
     run = header + _row_run(gathered, selection, reading)
     report = CheckReport(
         model=model,
@@ -72,6 +73,8 @@ def _gathered(model: str, options: CheckOptions) -> Gathered:
 class _Reading:
     """How rows are read."""
 
+    local: bool
+    """Whether each of many small reads costs no request."""
     workers: int
     progress: Progress
 
@@ -82,15 +85,22 @@ def _row_run(gathered: Gathered, selection: Selection, reading: _Reading) -> Rul
         return RuleRun((), (), ())
     facts = row_facts(
         gathered,
-        rows=_any_needs_rows(wanted),
+        rows=_any_needs(_NEEDS_ROWS, wanted),
+        no_values=_why_no_values(wanted, reading),
         workers=reading.workers,
         progress=reading.progress,
     )
     return run_rules(wanted, facts, selection)
 
 
-def _any_needs_rows(rules: Iterable[Rule[Any]]) -> bool:
-    return any(_NEEDS_ROWS.intersection(rule.needs) for rule in rules)
+def _any_needs(needs: frozenset[str], rules: Iterable[Rule[Any]]) -> bool:
+    return any(needs.intersection(rule.needs) for rule in rules)
+
+
+def _why_no_values(rules: Iterable[Rule[Any]], reading: _Reading) -> str | None:
+    if not _any_needs(frozenset({"values"}), rules):
+        return "not asked for"
+    return None if reading.local else "only the tables of a remote checkpoint are read"
 
 
 def local_folder(model: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from embcalc.core.facts import ModelFacts
@@ -27,7 +27,12 @@ ROLES = (Role.TOKEN, Role.OUTPUT, Role.TOKEN_EXTRA)
 
 
 def row_facts(
-    gathered: Gathered, *, rows: bool, workers: int = 1, progress: Progress = silent
+    gathered: Gathered,
+    *,
+    rows: bool,
+    no_values: str | None,
+    workers: int = 1,
+    progress: Progress = silent,
 ) -> RowFacts:
     """Judge tying, and the rows of the token tables and heads.
 
@@ -36,17 +41,21 @@ def row_facts(
     Args:
         gathered: the model.
         rows: whether rows are read; without them tying is judged from names and shapes.
+        no_values: why the first values of the other matrices are not looked at; None to look.
         workers: threads that read a share of a large table each.
         progress: told about the bytes read.
     """
     facts, checkpoint = gathered.facts, gathered.checkpoint
     if checkpoint is None:
-        return RowFacts(model=facts, unread=facts.no_weights or "no weights")
+        why = facts.no_weights or "no weights"
+        return RowFacts(model=facts, unread=why, no_values=why)
     tables = [table for table in facts.tables if table.role in ROLES]
     work = _Work(checkpoint, workers, progress)
     if rows:
         for table in tables:
             work.read(table)
+    if no_values is None:
+        work.look(tables)
     tying = verdict(
         _config_tied(facts, checkpoint),
         facts.tables,
@@ -59,7 +68,9 @@ def row_facts(
         unread="; ".join(work.unread) or _why_none(tables, rows=rows),
         tying=None if _may_lie_elsewhere(checkpoint, tables) else tying,
         expects_head=_has_head(facts, checkpoint),
-        problems=(*checkpoint.problems, *work.problems),
+        problems=tuple(work.problems),
+        value_problems=tuple(work.odd),
+        no_values=no_values,
     )
 
 
@@ -98,6 +109,21 @@ class _Work:
     scans: dict[str, RowHealth] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    odd: list[Problem] = field(default_factory=list)
+
+    def look(self, tables: Iterable[EmbeddingTable]) -> None:
+        """Look into the first values of all matrices but the tables, which are read as a whole."""
+        from embcalc.checkpoints.values import value_problems
+
+        known = {table.name for table in tables}
+        names = [name for name in self.checkpoint.tensors if name not in known]
+        try:
+            self.odd.extend(value_problems(self.checkpoint, names))
+        except SourceError as error:
+            self._broken(error, None)
+
+    def _broken(self, error: SourceError, file: str | None) -> None:
+        self.problems.append(Problem(error.message, error.hint, file, severity=Severity.ERROR))
 
     def read(self, table: EmbeddingTable) -> None:
         """Read one table, or note why not."""
@@ -110,13 +136,12 @@ class _Work:
             self.unread.append(error.message)
         except SourceError as error:
             self.unread.append(error.message)
-            self.problems.append(
-                Problem(error.message, error.hint, table.tensor.file, severity=Severity.ERROR)
-            )
+            self._broken(error, table.tensor.file)
 
     def _rows(self, table: EmbeddingTable) -> TableRows:
         import numpy as np
 
+        from embcalc.checkpoints.values import strange_numbers
         from embcalc.rows.fingerprints import identical_groups
         from embcalc.rows.health import judge
         from embcalc.rows.scan import scan_health
@@ -129,7 +154,7 @@ class _Work:
         groups = identical_groups(self.checkpoint, table.name, found.keys, left_out)
         alive = found.norms[np.isfinite(found.norms) & ~health.zero]
         self.scans[table.name] = found
-        return TableRows(
+        told = TableRows(
             table=table,
             zero=_numbers(health.zero),
             near_zero=_numbers(health.near_zero),
@@ -138,6 +163,9 @@ class _Work:
             median_norm=float(np.median(alive)) if len(alive) else None,
             largest_norm=float(alive.max(initial=0.0)),
         )
+        if not told.odd_size:
+            return told
+        return replace(told, strange=strange_numbers(self.checkpoint, table.name))
 
 
 def _numbers(mask: NDArray[np.bool_]) -> Rows:

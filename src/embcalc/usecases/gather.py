@@ -100,7 +100,8 @@ def gather_opened(address: str, tokenizer: str | None = None, *, weights: bool =
     )
     facts, checkpoint = _with_weights(facts, place, problems, weights=weights)
     facts = replace(facts, problems=tuple(problems.found))
-    _refuse_nothing(facts, place, problems.weights)
+    if checkpoint is None:
+        _refuse_nothing(facts, place, problems.weights)
     return Gathered(facts, checkpoint)
 
 
@@ -198,6 +199,7 @@ def _with_weights(
         _weights_problem(place.folder, file, error, problems)
         return replace(facts, no_weights="the weights cannot be read"), None
     tables = _tables(checkpoint.tensors, facts.config)
+    facts = replace(facts, checkpoint_problems=checkpoint.problems)
     if is_adapter:
         document = _document(place.folder, ADAPTER_CONFIG, problems)
         brought = _new_rows(place.folder, problems)

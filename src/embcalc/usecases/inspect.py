@@ -17,6 +17,7 @@ from embcalc.core.tables import Role
 from embcalc.core.tying import Tying, verdict
 from embcalc.errors import CheckpointError, UsageError
 from embcalc.rows.fingerprints import same_bits
+from embcalc.usecases.inspect_checkpoint import checkpoint_findings
 from embcalc.usecases.inspect_findings import findings
 from embcalc.usecases.inspect_scan import TOKEN_ROLES, ScannedTable, TableContext, scan_table
 from embcalc.usecases.inspect_table import selected_rows, table_report
@@ -78,7 +79,13 @@ def inspect(
         selected=selected,
         checked=tuple(table.tensor for table in tables),
         skipped=(*_without(model), *context.skipped),
-        findings=findings(tables, tying),
+        findings=findings(
+            tables,
+            tying,
+            checkpoint_findings(
+                model, [each.table for each in scanned], whole=options.tensor is None
+            ),
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from embcalc.core.display import quoted
 from embcalc.core.findings import Severity
@@ -12,6 +12,7 @@ from embcalc.rows.health import NEAR_ZERO_RULE, OUTLIER_RULE
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _BY_DIRECTION = ("near-duplicate", "cluster", "near-zero", "outlier", "undertrained")
+_FIRST = ("files", "slice", "values", "special-token")
 _HUGE = 1e6
 """No trained table holds numbers of this size."""
 _SWAPPED = 30.0
@@ -20,13 +21,24 @@ _SWAPPED = 30.0
 Check = Callable[[TableReport], Iterator[RowFinding]]
 
 
-def findings(tables: Sequence[TableReport], tying: Tying) -> tuple[RowFinding, ...]:
-    """All findings: special tokens first, then by severity."""
-    found = [finding for table in tables for finding in _about(table)]
+def findings(
+    tables: Sequence[TableReport], tying: Tying, files: Iterable[RowFinding] = ()
+) -> tuple[RowFinding, ...]:
+    """All findings by severity; within one: files first, then special tokens.
+
+    Args:
+        tables: what was found in each.
+        tying: the verdict.
+        files: findings about the checkpoint as a whole.
+    """
+    found = [*files]
+    found += [finding for table in tables for finding in _about(table)]
     found += [*_about_tying(tying), *_about_scale(tables)]
-    return tuple(
-        sorted(found, key=lambda item: (_ORDER.index(item.severity), item.name != "special-token"))
-    )
+    return tuple(sorted(found, key=lambda item: (_ORDER.index(item.severity), _rank(item.name))))
+
+
+def _rank(name: str) -> int:
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
 
 
 def _about(table: TableReport) -> list[RowFinding]:
@@ -252,11 +264,12 @@ def _fresh(table: TableReport) -> Iterator[RowFinding]:
 
 
 def _magnitude(table: TableReport) -> Iterator[RowFinding]:
-    if table.element_absmax >= _HUGE:
+    if table.strange or table.element_absmax >= _HUGE:
         yield RowFinding(
             name="magnitude",
             severity=Severity.ERROR,
-            message=f"numbers up to {table.element_absmax:.2e}: no training gives such",
+            message=table.strange
+            or f"numbers up to {table.element_absmax:.2e}: no training gives such",
             hint="are they big-endian, or packed quantised bytes that are read as floats?",
             tensor=table.tensor,
         )

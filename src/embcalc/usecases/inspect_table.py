@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from embcalc.checkpoints.values import strange_numbers
+from embcalc.core.magnitudes import LARGEST, SMALLEST
 from embcalc.core.reports.inspect import (
     LISTED,
     BeyondTokenizer,
@@ -67,6 +69,7 @@ def table_report(
         element_mean=found.elements.mean,
         element_std=found.elements.std,
         element_absmax=found.elements.absmax,
+        strange=_strange(context, scanned),
         fresh_sigma=context.sigma,
         fresh_norm=context.sigma * table.width**0.5,
         dead_columns=row_set(_mask(found.columns.dead, table.width)),
@@ -74,6 +77,17 @@ def table_report(
         column_rows=found.columns.rows,
         data=_data(scanned),
     )
+
+
+def _strange(context: TableContext, scanned: ScannedTable) -> str | None:
+    """Ask the first rows again where the whole table's numbers are out of any usual range."""
+    sizes = scanned.scan.norms[scanned.scan.usable & ~scanned.health.zero]
+    if not len(sizes):
+        return None
+    typical = float(np.median(sizes)) / scanned.table.width**0.5
+    if SMALLEST <= typical <= LARGEST and scanned.scan.elements.absmax <= LARGEST:
+        return None
+    return strange_numbers(context.model.checkpoint, scanned.table.name)
 
 
 def _clusters(scanned: ScannedTable) -> Iterator[Cluster]:

@@ -13,6 +13,7 @@ from embcalc.core.blocks import RowBlock
 from embcalc.core.config import ModelConfig, parse_config
 from embcalc.core.display import token_text
 from embcalc.core.files import Folder, read_small
+from embcalc.core.findings import Severity
 from embcalc.core.roles import embedding_tables
 from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tying import expects_head
@@ -80,10 +81,12 @@ class Model:
         found = self.table(Role.TOKEN) or self.table(Role.OUTPUT)
         if found is None:
             names = ", ".join(list(self.checkpoint.tensors)[:4]) or "nothing"
-            raise CheckpointError(
-                f"no embedding table found in {self.checkpoint.label}",
-                hint=f"name one with --tensor; it holds {names}",
-            )
+            hint = f"name one with --tensor; it holds {names}"
+            for problem in self.checkpoint.problems:
+                if problem.severity is Severity.ERROR:
+                    hint = f"it may be in what is missing: {problem.message}"
+                    break
+            raise CheckpointError(f"no embedding table found in {self.checkpoint.label}", hint=hint)
         return found
 
     def text(self, row: int) -> str | None:

@@ -221,6 +221,8 @@ class TableReport:
     element_mean: float | None
     element_std: float | None
     element_absmax: float
+    strange: str | None = None
+    """What is strange about the magnitudes of the first rows: one sentence; None for nothing."""
     fresh_sigma: float
     """Standard deviation of a fresh table: the config's `initializer_range`, else 0.02."""
     fresh_norm: float
