@@ -20,7 +20,7 @@ def table(rows: int) -> EmbeddingTable:
 
 
 def test_one_of_eight_shards() -> None:
-    problem = slice_of(table(16_032), 128_256)
+    problem = slice_of([table(16_032)], 128_256)
     assert problem is not None
     assert problem.message == "wte has 16,032 of 128,256 rows: one of 8 tensor-parallel shards"
 
@@ -30,7 +30,7 @@ def test_one_of_eight_shards() -> None:
     [(128_256, 128_256), (128_256, None), (0, 100), (33, 100), (100, 300), (1, 1024), (200, 100)],
 )
 def test_whole_tables(rows: int, vocab_size: int | None) -> None:
-    assert slice_of(table(rows), vocab_size) is None
+    assert slice_of([table(rows)], vocab_size) is None
 
 
 def test_no_empty_tables() -> None:

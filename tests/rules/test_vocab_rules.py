@@ -154,7 +154,7 @@ CASES: dict[str, Case] = {
         ids=(262144,),
         words=("image_soft_token",),
     ),
-    "EMB114": Case(config(vocab_size=208), config(), words=("one of 2 shards of 208",)),
+    "EMB114": Case(config(vocab_size=208), config(), words=("104 of 208 rows: one of 2",)),
     "EMB115": Case(tokens(added_token("<x>", 100)), tokens(), words=("100 of the base",)),
     "EMB116": Case(
         model(

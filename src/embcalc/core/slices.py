@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from embcalc.core.findings import Problem, Severity
-from embcalc.core.tables import EmbeddingTable
+from embcalc.core.tables import EmbeddingTable, Role
 
 MOST_SHARDS = 64
 
@@ -24,20 +26,29 @@ def shards_of(rows: int | None, vocab_size: int | None) -> int:
     return parts if 1 < parts <= MOST_SHARDS and parts & (parts - 1) == 0 else 1
 
 
-def slice_of(table: EmbeddingTable, vocab_size: int | None) -> Problem | None:
-    """Notice a token table or output head that is one of several shards.
+def slice_of(tables: Iterable[EmbeddingTable], vocab_size: int | None) -> Problem | None:
+    """Notice token tables and output heads that are one of several shards.
+
+    Such files are what tensor-parallel training leaves, so this is worth knowing and no fault.
 
     Args:
-        table: a token table or output head.
+        tables: of any role.
         vocab_size: rows that the config promises, or None.
     """
-    shards = shards_of(table.rows, vocab_size)
-    if vocab_size is None or shards == 1:
+    cut = [
+        table
+        for table in tables
+        if table.role in (Role.TOKEN, Role.OUTPUT) and shards_of(table.rows, vocab_size) > 1
+    ]
+    if not cut or vocab_size is None:
         return None
+    names = " and ".join(table.name for table in cut[:2])
+    verb = "has" if len(cut) == 1 else "have"
+    shards = shards_of(cut[0].rows, vocab_size)
     return Problem(
-        f"{table.name} has {table.rows:,} of {vocab_size:,} rows: one of {shards} tensor-parallel"
+        f"{names} {verb} {cut[0].rows:,} of {vocab_size:,} rows: one of {shards} tensor-parallel"
         " shards",
-        hint="merge the ranks' files before using this one",
-        file=table.tensor.file,
-        severity=Severity.WARNING,
+        hint="concatenate the shards of all ranks along the rows before loading or converting",
+        file=cut[0].tensor.file,
+        severity=Severity.NOTE,
     )

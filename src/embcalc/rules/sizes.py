@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Problem, Severity, rule
+from embcalc.core.slices import slice_of
 from embcalc.core.tables import Role
 from embcalc.core.wording import count
 
@@ -164,13 +165,9 @@ def vocabulary_shard(facts: ModelFacts) -> Iterator[Problem]:
     After:
         model.safetensors: embed_tokens [128256, 8192]
     """
-    rows, size = facts.embedding_rows, facts.vocab_size
-    if facts.shards > 1 and rows and size:
-        yield Problem(
-            f"{_table(facts)} has {rows:,} rows: one of {facts.shards} shards of {size:,}",
-            hint="concatenate the shards along the rows before converting",
-            file=facts.weights_file,
-        )
+    found = slice_of(facts.tables, facts.vocab_size)
+    if found is not None:
+        yield found
 
 
 @rule("EMB401", Severity.ERROR, "config", "weights", "head")

@@ -8,7 +8,7 @@ from embcalc.checkpoints.values import value_problems
 from embcalc.core.findings import Problem, Severity
 from embcalc.core.reports.inspect import RowFinding
 from embcalc.core.slices import slice_of
-from embcalc.core.tables import EmbeddingTable, Role
+from embcalc.core.tables import EmbeddingTable
 from embcalc.errors import SourceError
 from embcalc.usecases.opened import Model
 
@@ -24,17 +24,11 @@ def checkpoint_findings(
         whole: whether the other matrices of a local checkpoint are looked into.
     """
     yield from (_finding("files", problem) for problem in model.checkpoint.problems)
-    yield from _slices(model)
+    part = slice_of(model.tables, model.config.vocab_size if model.config else None)
+    if part is not None:
+        yield _finding("slice", part)
     if whole and model.local:
         yield from (_finding("values", problem) for problem in _elsewhere(model, scanned))
-
-
-def _slices(model: Model) -> Iterator[RowFinding]:
-    size = model.config.vocab_size if model.config else None
-    for table in model.tables:
-        found = slice_of(table, size) if table.role in (Role.TOKEN, Role.OUTPUT) else None
-        if found is not None:
-            yield _finding("slice", found)
 
 
 def _elsewhere(model: Model, scanned: Sequence[EmbeddingTable]) -> Sequence[Problem]:
