@@ -35,6 +35,27 @@ def test_refuses_a_folder_that_is_not_empty(run: Callable[..., Run], tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+def test_a_second_run_finds_its_own_files(run: Callable[..., Run], tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    first = run("demo", folder)
+    (folder / "notes.txt").write_text("kept")
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    second = run("demo", folder)
+    assert (second.code, second.out) == (0, first.out)
+    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_demo_that_was_edited_is_not_overwritten(
+    run: Callable[..., Run], tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "tiny"
+    run("demo", folder)
+    (folder / name).write_bytes(b"mine")
+    assert run("demo", folder).code == 2
+    assert (folder / name).read_bytes() == b"mine"
+
+
 def test_fills_an_empty_folder_and_makes_missing_parents(
     run: Callable[..., Run], tmp_path: Path
 ) -> None:

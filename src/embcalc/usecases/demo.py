@@ -24,40 +24,57 @@ def write_demo(folder: Path) -> tuple[str, ...]:
     """Write a tiny, complete model: six tokens, width 4, tied head.
 
     The files are made beside `folder` and moved there in one step, so an interrupted run leaves
-    nothing half-written.
+    nothing half-written. A folder that holds the same files already is left as it is.
 
     Returns:
-        The names of the files written.
+        The names of the model's files.
 
     Raises:
-        UsageError: the folder holds something already, or cannot be written.
+        UsageError: the folder holds something else, or cannot be written.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(
-            f"{folder} is not an empty folder; nothing was written",
-            hint="name a new folder: embcalc demo my-demo",
-        )
+    files = _files()
     parent = folder.absolute().parent
     try:
+        if _holds(folder, files):
+            return tuple(files)
+        _require_empty(folder)
         parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".embcalc-demo-", dir=parent) as scratch:
             made = Path(scratch) / "model"
             made.mkdir()
-            names = _write_files(made)
+            for name, content in files.items():
+                (made / name).write_bytes(content)
             made.replace(folder.absolute())
     except OSError as error:
         raise UsageError(
             f"cannot write {folder}: {error.strerror or error}",
             hint="choose a folder that you may write to",
         ) from error
-    return names
+    return tuple(files)
 
 
-def _write_files(folder: Path) -> tuple[str, ...]:
+def _holds(folder: Path, files: dict[str, bytes]) -> bool:
+    """Whether each of the files is there with this very content."""
+    paths = [(folder / name, content) for name, content in files.items()]
+    return all(
+        path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
+        for path, content in paths
+    )
+
+
+def _require_empty(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(
+            f"{folder} is there and holds something else than the demo; nothing was written",
+            hint="name a new folder: embcalc demo my-demo",
+        )
+
+
+def _files() -> dict[str, bytes]:
     import numpy as np
     from safetensors.numpy import save
 
-    files = {
+    return {
         "config.json": _json(_config()),
         "tokenizer.json": _json(_tokenizer()),
         "model.safetensors": save(
@@ -65,9 +82,6 @@ def _write_files(folder: Path) -> tuple[str, ...]:
             metadata={"format": "pt"},
         ),
     }
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    return tuple(files)
 
 
 def _json(document: dict[str, Any]) -> bytes:
