@@ -36,6 +36,10 @@ class Repo:
     """Listed for everybody, readable for nobody."""
     sizes: bool = True
     """Whether the listing tells sizes."""
+    claims: dict[str, int] = field(default_factory=dict)
+    """Sizes that the listing tells instead of the real ones."""
+    tag: str = ""
+    """Begins each ETag."""
     extra_names: tuple[str, ...] = ()
     """Names that are listed though no such file exists."""
 
@@ -57,7 +61,7 @@ class Repo:
             return stream.read(length)
 
     def etag(self, name: str) -> str:
-        return hashlib.sha256(f"{name}{self.size(name)}".encode()).hexdigest()
+        return hashlib.sha256(f"{self.tag}{name}{self.size(name)}".encode()).hexdigest()
 
 
 Fault = Callable[["Handler"], bool]
@@ -223,7 +227,7 @@ class Handler(BaseHTTPRequestHandler):
         self.reply(200, json.dumps(document).encode(), {"Content-Type": "application/json"})
 
     def sibling(self, repo: Repo, name: str) -> dict[str, object]:
-        size = repo.size(name)
+        size = repo.claims.get(name, repo.size(name))
         lfs = {"lfs": {"size": size, "sha256": repo.etag(name), "pointerSize": 134}}
         return {"rfilename": name, "size": size, **(lfs if size >= LARGE else {})}
 
@@ -346,6 +350,63 @@ def circle(handler: Handler) -> bool:
     """Redirect to the same place."""
     handler.reply(302, b"", {"Location": handler.path})
     return True
+
+
+def redirect(target: str) -> Fault:
+    """Send somewhere else."""
+
+    def fault(handler: Handler) -> bool:
+        handler.reply(302, b"", {"Location": target})
+        return True
+
+    return fault
+
+
+def drops(size: int, pause: float) -> Fault:
+    """Send what was asked for in so small pieces, with a pause after each."""
+
+    def fault(handler: Handler) -> bool:
+        handler.wfile = _Slowly(handler.wfile, size, pause)  # type: ignore[assignment]
+        return False
+
+    return fault
+
+
+def slow_head(pause: float) -> Fault:
+    """Send the head of an answer byte by byte."""
+
+    def fault(handler: Handler) -> bool:
+        for byte in b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 200:
+            handler.wfile.write(bytes([byte]))
+            handler.wfile.flush()
+            time.sleep(pause)
+        return True
+
+    return fault
+
+
+class _Slowly:
+    """A connection that bodies leave slowly; heads go at once."""
+
+    def __init__(self, stream: Any, size: int, pause: float) -> None:
+        self._stream = stream
+        self._size = size
+        self._pause = pause
+
+    def write(self, data: bytes) -> None:
+        if data.startswith(b"HTTP/1.1"):
+            self._stream.write(data)
+            return
+        for at in range(0, len(data), self._size):
+            self._stream.write(data[at : at + self._size])
+            self._stream.flush()
+            time.sleep(self._pause)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def endless(handler: Handler) -> bool:

@@ -234,7 +234,7 @@ def test_a_listing_that_is_too_long(hub: HubServer, repo: Repo) -> None:
         lies(Content_Range="bytes 0-99999999999999999999999/2097152"),
         lies(Content_Range="nonsense"),
         lies(),
-        lies(Content_Range="bytes 0-16383/2097152", Content_Encoding="gzip"),
+        lies(Content_Range="bytes 0-4/2097152"),
     ],
 )
 def test_other_bytes_than_asked_for_are_refused(hub: HubServer, repo: Repo, fault: Fault) -> None:
@@ -243,6 +243,30 @@ def test_other_bytes_than_asked_for_are_refused(hub: HubServer, repo: Repo, faul
     assert message == (
         "the server of org/name/model.safetensors sends other bytes than it was asked for"
     )
+
+
+@pytest.mark.parametrize("read", ["config.json", "model.safetensors"])
+def test_a_compressed_body_is_refused(hub: HubServer, repo: Repo, read: str) -> None:
+    fault = lies(Content_Range="bytes 0-16383/2097152", Content_Encoding="gzip")
+    hub.always(read, fault)
+    message, _ = refused("org/name", read=read)
+    assert message == (
+        f"the server of org/name/{read} sends it compressed though it was asked not to"
+    )
+
+
+def test_a_file_that_is_replaced_while_it_is_read(hub: HubServer, repo: Repo) -> None:
+    """The new one has the same length; only the tag tells."""
+
+    def replaced(handler: Handler) -> bool:
+        repo.tag = "another"
+        return bool(handler is None)
+
+    file = locate("org/name").folder.open("model.safetensors")
+    assert file.read(0, 8) == BYTES[:8]
+    hub.fault("GET /org/name::model", replaced)
+    with pytest.raises(SourceError, match="changed while it was read"):
+        file.read(1_000_000, 8)
 
 
 def test_a_file_that_changed_is_refused(hub: HubServer, repo: Repo) -> None:

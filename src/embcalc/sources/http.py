@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from embcalc import __version__
 from embcalc.errors import SourceError
+from embcalc.sources.pace import PATIENT, StalledError, entered_within, paced
 from embcalc.sources.retry import TransientError
 from embcalc.sources.traffic import TRAFFIC
 
@@ -68,10 +69,11 @@ def open_url(
 ) -> Iterator[Answer]:
     """Ask for a URL, following redirects; the body is read only as far as it is iterated.
 
-    A token in `headers` is not sent along to another host.
+    A token in `headers` is not sent along to another host. `timeout` is for silence; an answer
+    that comes in drops has three times as long to begin, redirects included, and a least speed.
 
     Raises:
-        TransientError: no answer in time, or the connection broke.
+        TransientError: no answer in time, one that stalls, or the connection broke.
         SourceError: offline mode, endless redirects, an address that is none.
     """
     sent = {"Accept-Encoding": "identity", "User-Agent": f"embcalc/{__version__}", **headers}
@@ -83,11 +85,24 @@ def open_url(
 def _answer(method: str, url: str, headers: Mapping[str, str], timeout: float) -> Iterator[Answer]:
     from huggingface_hub.utils import get_session
 
-    session: Any = get_session()
-    opened: AbstractContextManager[Any]
+    # Taken here and not in the thread that asks: some versions keep one session a thread.
+    asked = _request(get_session(), method, url, headers, timeout)
+    with entered_within(PATIENT * timeout, asked) as response:
+        body = paced(_pieces(response), PATIENT * timeout)
+        yield Answer(response.status_code, response.headers, str(response.url), _counted(body))
+
+
+@contextmanager
+def _request(
+    session: Any,  # noqa: ANN401 - of httpx or of requests
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    timeout: float,
+) -> Iterator[Any]:
     # In requests, `stream` is a flag of the session and no method.
     if callable(getattr(session, "stream", None)):
-        opened = session.stream(
+        opened: AbstractContextManager[Any] = session.stream(
             method, url, headers=headers, timeout=timeout, follow_redirects=True
         )
     else:
@@ -103,12 +118,23 @@ def _answer(method: str, url: str, headers: Mapping[str, str], timeout: float) -
                 hint="check the address; HF_ENDPOINT sets that of the hub",
             ) from error
     with opened as response:
-        body = (
-            response.iter_raw(CHUNK)
-            if hasattr(response, "iter_raw")
-            else response.iter_content(CHUNK)
-        )
-        yield Answer(response.status_code, response.headers, str(response.url), _counted(body))
+        yield response
+
+
+def _pieces(response: Any) -> Iterator[bytes]:  # noqa: ANN401 - of httpx or of requests
+    """The body as it comes: waiting until a piece is full would hide how slow it is."""
+    if hasattr(response, "iter_raw"):
+        yield from response.iter_raw()
+    elif hasattr(response.raw, "read1"):
+        from urllib3.exceptions import HTTPError
+
+        try:
+            while piece := response.raw.read1(CHUNK):
+                yield piece
+        except HTTPError as error:
+            raise ConnectionError(str(error)) from error
+    else:
+        yield from response.iter_content(CHUNK)
 
 
 def _counted(body: Iterator[bytes]) -> Iterator[bytes]:
@@ -145,6 +171,8 @@ def _unreachable(label: str, error: Exception) -> SourceError:
     kind = type(error).__name__
     if "Redirects" in kind:
         return SourceError(f"{label} redirects in circles", hint="is the address right?")
+    if isinstance(error, StalledError):
+        return TransientError(f"{label} {error}", hint="try again, or over another network")
     if "Timeout" in kind:
         return TransientError(
             f"{label}: no answer in time",

@@ -76,6 +76,7 @@ class HttpOrigin:
         self._final = target.url
         self._size = size
         self._whole: bytes | None = None
+        self._etags: dict[tuple[str, str], str] = {}
         self._lock = Lock()
 
     def size(self) -> int:
@@ -94,7 +95,7 @@ class HttpOrigin:
                 yield from self._without_ranges(answer, start, length)
             else:
                 self._check_range(answer, start, length)
-                yield from _at_most(answer.body, length)
+                yield from self._exactly(answer.body, length)
 
     @contextmanager
     def _ask(self, wanted: str) -> Iterator[Answer]:
@@ -106,12 +107,30 @@ class HttpOrigin:
         with open_url(asked, sent, self.label, self._target.timeout) as answer:
             if answer.status in (200, 206, 416):
                 self._final = answer.url
+                self._check_body(answer)
                 yield answer
             elif asked != first and answer.status in EXPIRED:
                 self._final = first
                 raise TransientError(f"the link to {self.label} expired while it was read")
             else:
                 raise self._target.refuse(answer, self.label)
+
+    def _check_body(self, answer: Answer) -> None:
+        """Refuse compressed bytes, and those of another version than the ones before.
+
+        Hosts are compared with themselves alone: each content server has tags of its own.
+        """
+        if answer.encoded:
+            raise SourceError(
+                f"the server of {self.label} sends it compressed though it was asked not to",
+                hint="a proxy may be in the way; download the file and give its path",
+            )
+        etag = answer.headers.get("etag")
+        if etag and self._etags.setdefault(_host(answer.url), etag) != etag:
+            raise SourceError(
+                f"{self.label} changed while it was read: its ETag is another one now",
+                hint="try again once nothing writes to it",
+            )
 
     def _measure(self) -> int:
         with self._ask("bytes=0-0") as answer:
@@ -134,16 +153,29 @@ class HttpOrigin:
                 f"{self.label} has {int(total):,} bytes now, and had {self._size:,}",
                 hint="it changed while it was read; try again",
             )
-        if answer.encoded or (int(first), int(last)) != (start, start + length - 1):
-            raise SourceError(
-                f"the server of {self.label} sends other bytes than it was asked for",
-                hint="a proxy may be in the way; download the file and give its path",
-            )
+        if (int(first), int(last)) != (start, start + length - 1):
+            raise self._other_bytes()
+
+    def _exactly(self, body: Iterator[bytes], length: int) -> Iterator[bytes]:
+        """Pass a body on; one that is too short is the caller's to notice."""
+        left = length
+        for chunk in body:
+            left -= len(chunk)
+            if left < 0:
+                raise self._other_bytes()
+            yield chunk
+
+    def _other_bytes(self) -> SourceError:
+        return SourceError(
+            f"the server of {self.label} sends other bytes than it was asked for",
+            hint="a proxy may be in the way; download the file and give its path",
+        )
 
     def _without_ranges(self, answer: Answer, start: int, length: int) -> Iterator[bytes]:
         """Use an answer that holds the whole file though a part was asked for."""
-        if start == 0 and length == answer.number("content-length") and not answer.encoded:
-            yield from _at_most(answer.body, length)
+        total = answer.number("content-length")
+        if start == 0 and length == (self._size if total is None else total):
+            yield from self._exactly(answer.body, length)
         else:
             yield self._keep(answer)[start : start + length]
 
@@ -162,23 +194,14 @@ class HttpOrigin:
 
     def _read_whole(self, answer: Answer) -> bytes:
         total = answer.number("content-length")
-        if answer.encoded or total is None or total > WHOLE_LIMIT:
+        if (total or 0) > WHOLE_LIMIT:
             raise SourceError(
                 f"the server of {self.label} cannot send parts of a file",
                 hint="download the file and give its path",
             )
-        note(f"the server cannot send parts of {self.label}; reading all of it, {total:,} bytes")
-        return answer.whole(total, self.label)
-
-
-def _at_most(body: Iterator[bytes], length: int) -> Iterator[bytes]:
-    left = length
-    for chunk in body:
-        if chunk:
-            yield chunk[:left]
-            left -= len(chunk)
-        if left < 0:
-            return
+        many = "" if total is None else f", {total:,} bytes"
+        note(f"the server cannot send parts of {self.label}; reading all of it{many}")
+        return answer.whole(WHOLE_LIMIT if total is None else total, self.label)
 
 
 def _host(url: str) -> tuple[str, str]:

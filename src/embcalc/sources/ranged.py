@@ -17,6 +17,8 @@ READ_AHEAD = 1 << 14
 """Bytes that a small read fetches at least: most safetensors headers fit."""
 MAX_READ_AHEAD = 1 << 20
 """Bytes that a small read fetches at most, reached by reads that follow one another."""
+MAX_WHOLE = 100_000_000
+"""Bytes of a file that is read whole: three times the largest tokenizer.json known."""
 HEADS_AT_A_TIME = 8
 """Connections that fetch the headers of a sharded checkpoint."""
 
@@ -105,6 +107,8 @@ class RangedFile:
 
     def read(self, start: int = 0, length: int | None = None) -> bytes:
         """Read a byte range; small ones from a window that is fetched a little further."""
+        if length is None:
+            refuse_beyond(MAX_WHOLE, self.size, self._origin.label)
         end = self.size if length is None else min(start + length, self.size)
         if end <= start:
             return b""
@@ -179,7 +183,7 @@ class RangedFile:
         # serve the next range.
         for chunk in self._origin.chunks(start + len(got), length - len(got)):
             got += chunk
-            patience.progress()
+            patience.progress(len(chunk))
             if stop is not None and stop.is_set():
                 raise SourceError(f"{self._origin.label}: reading was stopped")
         if len(got) < length:
@@ -187,6 +191,19 @@ class RangedFile:
                 f"the connection broke at byte {start + len(got):,} of {self._origin.label}",
                 hint="check the network and try again",
             )
+
+
+def refuse_beyond(limit: int, size: int, label: str) -> None:
+    """Refuse to read a file whole that is larger than any that has to be.
+
+    Raises:
+        SourceError: it is.
+    """
+    if size > limit:
+        raise SourceError(
+            f"{label} has {size:,} bytes; configs, tokenizers and indexes are read up to {limit:,}",
+            hint="is it the right file? none that large is known",
+        )
 
 
 def warm(files: Iterable[File], workers: int = HEADS_AT_A_TIME) -> None:

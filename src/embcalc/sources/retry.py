@@ -15,6 +15,10 @@ LONGEST_WAIT = 8.0
 """Seconds that embcalc waits at most, also where the server asks for more."""
 MAX_RESUMES = 30
 """Connections that may break within one range even when each of them brought some bytes."""
+BUDGET = 60.0
+"""Seconds without progress, waits included, after which a failure is the last."""
+PROGRESS = 1 << 16
+"""Bytes that count as progress: fewer come from a server that is as good as dead."""
 
 T = TypeVar("T")
 
@@ -43,10 +47,15 @@ class Patience:
     """Called with the seconds to wait."""
     _failures: int = field(default=0, init=False)
     _resumes: int = field(default=0, init=False)
+    _fresh: int = field(default=0, init=False)
+    _since: float = field(default_factory=time.monotonic, init=False)
 
-    def progress(self) -> None:
-        """Some bytes came: the failures before them count no longer in a row."""
-        self._failures = 0
+    def progress(self, nbytes: int) -> None:
+        """Bytes came: after enough of them, failures before count no longer in a row."""
+        self._fresh += nbytes
+        if self._fresh >= PROGRESS:
+            self._failures = self._fresh = 0
+            self._since = time.monotonic()
 
     def after(self, error: TransientError) -> None:
         """Wait before the next try.
@@ -60,6 +69,8 @@ class Patience:
         if error.wait is not None:
             wait = max(wait, error.wait)
         if self._failures >= self.tries or self._resumes > MAX_RESUMES or wait > LONGEST_WAIT:
+            raise error
+        if time.monotonic() - self._since + wait > BUDGET:
             raise error
         self.sleep(wait)
 

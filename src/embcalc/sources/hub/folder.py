@@ -14,10 +14,7 @@ from embcalc.sources.hub.repository import Repository
 from embcalc.sources.keeping import KEEP
 from embcalc.sources.local import LocalFile
 from embcalc.sources.names import TEXTS, WEIGHTS
-from embcalc.sources.ranged import RangedFile, warm
-
-MAX_TEXT = 64_000_000
-"""Bytes up to which a config or tokenizer file is downloaded into the cache."""
+from embcalc.sources.ranged import MAX_WHOLE, RangedFile, warm
 
 
 class HubFolder:
@@ -81,4 +78,4 @@ class HubFolder:
 def _is_text(path: str, size: int | None) -> bool:
     if size is None:
         return path.endswith(TEXTS)
-    return size <= MAX_TEXT and not path.endswith(WEIGHTS)
+    return size <= MAX_WHOLE and not path.endswith(WEIGHTS)

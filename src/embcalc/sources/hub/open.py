@@ -105,6 +105,7 @@ def list_repository(address: HubAddress) -> Repository:
         name=info.id or address.repo,
         commit=info.sha,
         sizes=_sizes(info.siblings, address.repo),
+        large=frozenset(each.rfilename for each in info.siblings if each.lfs is not None),
         headers=headers,
         refuse=refuse,
     )

@@ -23,6 +23,8 @@ class Repository:
     commit: str
     sizes: Mapping[str, int | None]
     """Bytes by path; None where the hub does not say."""
+    large: frozenset[str]
+    """Paths in large file storage, whose contents the hub names by another hash."""
     headers: Mapping[str, str]
     """Sent with each request to the hub: the token."""
     refuse: HubRefusal
