@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from embcalc.core.blocks import RowBlock
 from embcalc.core.dtypes import BY_NAME
-from embcalc.rows.neighbors import Metric, Nearest, Search, mean_row, nearest
+from embcalc.rows.neighbors import Metric, Nearest, RowPass, Search, mean_row, nearest
+from embcalc.rows.parallel import SHARE_BYTES, shares
 
 KINDS: dict[str, Any] = {
     "F32": np.float32,
@@ -33,7 +34,15 @@ def find(table: NDArray[Any], dtype: str, query: NDArray[Any], **options: Any) -
         for block in blocks(part, dtype):
             yield RowBlock(start + block.start, block.values, block.dtype)
 
-    return nearest(read(None), read, Search(query=query.astype(np.float64), **options))
+    rows = RowPass(stream=read, shares=shares(len(table), SHARE_BYTES // 1000, 3), workers=3)
+    return nearest(rows, read, Search(query=query.astype(np.float64), **options))
+
+
+def whole(table: NDArray[Any], dtype: str) -> RowPass:
+    def stream(rows: range | None) -> Iterator[RowBlock]:
+        return blocks(table if rows is None else table[rows.start : rows.stop], dtype)
+
+    return RowPass(stream=stream, shares=[range(len(table))])
 
 
 def brute(
@@ -131,7 +140,7 @@ def test_centring_is_exact_too() -> None:
     rng = np.random.default_rng(3)
     table = (rng.normal(0, 0.05, (2000, 48)) + 2).astype(np.float16)
     exact = table.astype(np.float64)
-    mean = mean_row(blocks(table, "F16"))
+    mean = mean_row(whole(table, "F16"))
     assert np.allclose(mean, exact.mean(axis=0), rtol=1e-12)
     table[40] = mean
     exact = table.astype(np.float64)
@@ -150,13 +159,13 @@ def test_a_dtype_without_a_kernel() -> None:
 
 def test_the_mean_of_nothing() -> None:
     with pytest.raises(ValueError, match="finite"):
-        mean_row(blocks(np.full((3, 2), np.nan, np.float32), "F32"))
+        mean_row(whole(np.full((3, 2), np.nan, np.float32), "F32"))
 
 
 def test_mean_skips_rows_that_are_not_finite() -> None:
     table = np.ones((4, 2), np.float32)
     table[2, 0] = np.nan
-    assert mean_row(blocks(table, "F32")).tolist() == [1.0, 1.0]
+    assert mean_row(whole(table, "F32")).tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("dtype", list(KINDS))
@@ -174,5 +183,6 @@ def test_unaligned_rows(dtype: str, metric: Metric) -> None:
         yield RowBlock(0 if rows is None else rows.start, part, BY_NAME[dtype])
 
     query = table.astype(np.float64)[4]
-    found = nearest(read(None), read, Search(query=query, metric=metric))
+    rows = RowPass(stream=read, shares=[range(len(shifted))])
+    found = nearest(rows, read, Search(query=query, metric=metric))
     assert found.rows.tolist() == brute(table.astype(np.float64), query, metric, set())[0]

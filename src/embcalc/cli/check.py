@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from embcalc.cli.numbers import whole_number
 from embcalc.cli.options import CacheOption, FindingsFormat, OutputOption, TokenizerOption
 from embcalc.cli.output import deliver
 from embcalc.cli.rule_options import (
@@ -24,7 +23,7 @@ def check(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL",
+            metavar="MODEL...",
             help="Local files or folders, patterns ('models/*'), hub ids or addresses.",
             show_default=False,
         ),
@@ -37,12 +36,7 @@ def check(
     allow_token: AllowTokenOption = None,
     strict: StrictOption = False,
     no_weights: NoWeightsOption = False,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            metavar="N", parser=whole_number("--jobs"), help="Models to check at the same time."
-        ),
-    ] = 1,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Models to check at the same time.")] = 1,
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Known findings, which do not fail.")
     ] = None,
@@ -59,9 +53,7 @@ def check(
     _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Run every rule over models: the gate before an upload.
-
-    Rules look at sizes, tokens, tokenizer files, tying, rows and shards.
+    """Run every rule over models: sizes, tokens, files, tying, rows. The gate before an upload.
 
     Example: embcalc check MODEL
     """

@@ -12,7 +12,7 @@ def demo(
         "embcalc-demo"
     ),
 ) -> None:
-    """Write a tiny, complete model to try the commands on.
+    """Write a tiny, complete model to try the other commands on.
 
     Example: embcalc demo tiny
     """

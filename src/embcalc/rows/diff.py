@@ -231,3 +231,13 @@ class Spread:
         mean = self.mean
         variance = self.squares / max(1, self.count) - float(mean @ mean)
         return float(np.sqrt(max(0.0, variance)))
+
+
+def merged(spreads: Iterable[Spread], width: int) -> Spread:
+    """Add up the sums of several shares, in their order."""
+    whole = Spread(np.zeros(width))
+    for spread in spreads:
+        whole.total = whole.total + spread.total
+        whole.squares += spread.squares
+        whole.count += spread.count
+    return whole

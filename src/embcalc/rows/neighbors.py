@@ -7,7 +7,7 @@ and a table of any size is streamed once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import frexp
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from embcalc.rows.parallel import in_threads
 from embcalc.rows.select import RowReader, aligned_rows, numbers, select_rows
 
 if TYPE_CHECKING:
@@ -80,11 +81,23 @@ class Search:
         return float(np.sqrt(np.square(self.query).sum()))
 
 
-def nearest(blocks: Iterable[RowBlock], read: RowReader, search: Search) -> Nearest:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowPass:
+    """How to read all rows of a table once."""
+
+    stream: RowReader
+    """Streams the rows of a share."""
+    shares: Sequence[range]
+    """All rows, in order."""
+    workers: int = 1
+    """Threads that read a share each."""
+
+
+def nearest(rows: RowPass, read: RowReader, search: Search) -> Nearest:
     """Find the rows nearest to a vector.
 
     Args:
-        blocks: all rows of the table, in order.
+        rows: all rows of the table.
         read: reads single rows again, for exact scores.
         search: what to look for.
 
@@ -92,7 +105,7 @@ def nearest(blocks: Iterable[RowBlock], read: RowReader, search: Search) -> Near
         CheckpointError: the values cannot be had.
         SourceError: the file cannot be read.
     """
-    fast = _scan(blocks, search)
+    fast = _scan(rows, search)
     with np.errstate(all="ignore"):
         candidates = _candidates(fast, search)
         best = _Best(search)
@@ -103,24 +116,32 @@ def nearest(blocks: Iterable[RowBlock], read: RowReader, search: Search) -> Near
     return Nearest(best.rows, best.scores, best.undefined, average)
 
 
-def mean_row(blocks: Iterable[RowBlock]) -> Floats:
+def mean_row(rows: RowPass) -> Floats:
     """Average the finite rows of a table in float64.
 
     Raises:
         CheckpointError: the values cannot be had.
         ValueError: there is no finite row.
     """
-    total: Floats | None = None
+    parts = in_threads(lambda share: _row_sum(rows.stream(share)), rows.shares, rows.workers)
+    count = sum(counted for _, counted in parts)
+    if count == 0:
+        raise ValueError("no finite row")
+    totals = [total for total, counted in parts if counted]
+    return np.asarray(np.sum(totals, axis=0) / count, np.float64)
+
+
+def _row_sum(blocks: Iterable[RowBlock]) -> tuple[Floats, int]:
+    """Sum and count of the finite rows."""
+    total: Floats = np.zeros(())
     count = 0
     for block in blocks:
         values = numbers(block.values, block.dtype)
         finite = np.isfinite(values).all(axis=1)
         part = (values if finite.all() else values[finite]).sum(axis=0, dtype=np.float64)
-        total = part if total is None else total + part
+        total = total + part
         count += int(finite.sum())
-    if total is None or count == 0:
-        raise ValueError("no finite row")
-    return total / count
+    return total, count
 
 
 def exact_scores(values: Floats, query: Floats, metric: Metric) -> Floats:
@@ -246,9 +267,21 @@ class _Fast:
         return ranks - slack, ranks + slack
 
 
-def _scan(blocks: Iterable[RowBlock], search: Search) -> _Fast:
+def _scan(rows: RowPass, search: Search) -> _Fast:
     """Pass over all rows once."""
     scale = 2.0 ** -frexp(search.size)[1] if search.size else 1.0
+    parts = in_threads(
+        lambda share: _scan_share(rows.stream(share), search, scale), rows.shares, rows.workers
+    )
+    return _Fast(
+        products=np.concatenate([np.zeros(0), *(part.products for part in parts)]),
+        norms=np.concatenate([np.zeros(0), *(part.norms for part in parts)]),
+        scale=scale,
+        error=max((part.error for part in parts), default=0.0),
+    )
+
+
+def _scan_share(blocks: Iterable[RowBlock], search: Search, scale: float) -> _Fast:
     kernel: _Kernel | None = None
     products, norms = [np.zeros(0)], [np.zeros(0)]
     for block in blocks:

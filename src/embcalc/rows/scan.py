@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from embcalc.rows.elements import Elements, block_absmax
 from embcalc.rows.exact import row_norms
 from embcalc.rows.fingerprints import bit_keys
 from embcalc.rows.kernels import Dots, Floats, Kernels, kernels_for, to_float64
+from embcalc.rows.parallel import Meter, in_threads
 from embcalc.rows.signatures import SignatureMaker, Signatures
 
 SAMPLE_ROWS = 512
@@ -128,20 +127,18 @@ def _read(
     checkpoint: RowSource, tensor: TensorInfo, rows: _Rows, workers: int, progress: Progress
 ) -> list[_Tally]:
     """Fill the arrays of `rows`, a share of the table a thread."""
-    meter = _Meter(tensor, progress)
+    meter = Meter(tensor.name, tensor.rows, tensor.nbytes, progress)
     if tensor.nbytes < PARALLEL_BYTES:
         workers = 1
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            tallies = list(
-                pool.map(
-                    lambda part: _read_part(checkpoint, tensor.name, part, rows, meter),
-                    _parts(tensor.rows, workers),
-                )
-            )
-        except BaseException:
-            meter.stopped = True
-            raise
+    try:
+        tallies = in_threads(
+            lambda part: _read_part(checkpoint, tensor.name, part, rows, meter),
+            _parts(tensor.rows, workers),
+            workers,
+        )
+    except BaseException:
+        meter.stopped = True
+        raise
     progress(tensor.name, tensor.nbytes, tensor.nbytes)
     return tallies
 
@@ -168,8 +165,7 @@ def norms_of(source: RowSource, name: str, workers: int = 1) -> Floats:
             here = slice(block.start, block.start + len(block.values))
             norms[here], _ = row_norms(block.values, dtype, kernels)
 
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(read, _parts(tensor.rows, workers)))
+    in_threads(read, _parts(tensor.rows, workers), workers)
     return norms
 
 
@@ -188,25 +184,6 @@ def _parts(rows: int, workers: int) -> list[range]:
 def _decoded_width(width: int, dtype: DType) -> int:
     """Numbers a row: a complex one counts twice."""
     return 2 * width if dtype.kind == "complex" else width
-
-
-@dataclass(slots=True)
-class _Meter:
-    """Adds up what all threads have done."""
-
-    tensor: TensorInfo
-    progress: Progress
-    done: int = 0
-    stopped: bool = False
-    """Set when the run ends early; threads give up at their next block."""
-    lock: Lock = field(default_factory=Lock)
-
-    def add(self, rows: int) -> None:
-        """Report rows done."""
-        with self.lock:
-            self.done += rows
-            done = self.tensor.nbytes * self.done // self.tensor.rows
-            self.progress(self.tensor.name, done, self.tensor.nbytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +275,7 @@ class _Tally:
             self.sample.append((chosen + block.start, block.values[chosen]))
 
 
-def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter: _Meter) -> _Tally:
+def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter: Meter) -> _Tally:
     tally = _Tally(rows, part.start)
     unreported = 0
     for number, block in enumerate(checkpoint.blocks(name, part)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +13,23 @@ from embcalc.core.reports.diff import AddedRows, ChangedRow, TableDiff
 from embcalc.core.tables import EmbeddingTable
 from embcalc.rows.added import AddedTally
 from embcalc.rows.diff import (
-    Pair,
     Spread,
     aligned,
     changes,
     coarser,
     different_rows,
     exact_changes,
+    merged,
     rounded_to,
 )
+from embcalc.rows.parallel import Meter, in_threads, shares
 from embcalc.rows.select import select_rows
 from embcalc.usecases.opened import Model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from embcalc.core.blocks import RowBlock
     from embcalc.core.dtypes import DType
 
 SAFETY = 2e-3
@@ -89,45 +91,52 @@ class _Comparison:
     dtype: str | None = None
     target: DType | None = None
     added: AddedRows | None = None
-    spread: Spread | None = field(default=None)
-    tally: AddedTally | None = None
 
     def run(self, a: Side, b: Side, progress: Progress) -> None:
-        """Pass over both tables once."""
-        if b.table.rows > a.table.rows:
-            self.spread = Spread(np.zeros(a.table.width))
-        total = a.table.tensor.nbytes + b.table.tensor.nbytes
-        last = max(a.table.rows, b.table.rows)
-        for pair in aligned(a.model.blocks(a.table), b.model.blocks(b.table)):
-            self._take(pair)
-            block = pair.a or pair.b
-            done = pair.start + (0 if block is None else len(block.values))
-            progress(a.table.name, total * done // max(1, last), total)
-        self.added = None if self.tally is None else self.tally.result()
+        """Pass over both tables once: the common rows in threads, then the added ones."""
+        both, grows = len(self.deltas), b.table.rows > a.table.rows
+        row_bytes = [side.table.tensor.dtype.nbytes(side.table.width) for side in (a, b)]
+        total = sum(row_bytes) * both + row_bytes[1] * (b.table.rows - both)
+        meter = Meter(a.table.name, max(both, b.table.rows), total, progress)
 
-    def _take(self, pair: Pair) -> None:
-        if pair.a is not None and self.spread is not None:
-            self.spread.add(pair.a)
-        if pair.a is not None and pair.b is not None:
-            self._compare(pair)
-        elif pair.b is not None and self.spread is not None:
-            self.tally = self.tally or AddedTally(self.spread)
-            self.tally.add(pair.b)
+        def share(rows: range) -> Spread:
+            spread = Spread(np.zeros(a.table.width))
+            for pair in aligned(a.model.blocks(a.table, rows), b.model.blocks(b.table, rows)):
+                if pair.a is None or pair.b is None:
+                    continue
+                if grows:
+                    spread.add(pair.a)
+                self._compare(pair.start, pair.a, pair.b)
+                meter.add(len(pair.a.values))
+            return spread
 
-    def _compare(self, pair: Pair) -> None:
-        if pair.a is None or pair.b is None:
-            return
-        target = self.target = self.target or coarser(pair.a.dtype, pair.b.dtype)
+        workers = min(a.model.workers, b.model.workers)
+        spreads = in_threads(share, shares(both, sum(row_bytes), workers), workers)
+        if grows:
+            old = merged(spreads, a.table.width)
+            self.added = _added(b, range(both, b.table.rows), old, meter)
+
+    def _compare(self, start: int, a: RowBlock, b: RowBlock) -> None:
+        # Every block gives the same target, so that it does not matter which thread sets it.
+        target = self.target = self.target or coarser(a.dtype, b.dtype)
         self.dtype = str(target)
-        left, right = rounded_to(pair.a, target), rounded_to(pair.b, target)
+        left, right = rounded_to(a, target), rounded_to(b, target)
         rows = different_rows(left, right)
         if not len(rows):
             return
         if len(rows) < len(left):
             left, right = left[rows], right[rows]
         deltas, cosines = changes(left, right, target)
-        self.deltas[rows + pair.start] = deltas
-        self.cosines[rows + pair.start] = cosines
+        self.deltas[rows + start] = deltas
+        self.cosines[rows + start] = cosines
+
+
+def _added(b: Side, rows: range, old: Spread, meter: Meter) -> AddedRows | None:
+    tally = AddedTally(old)
+    for block in b.model.blocks(b.table, rows):
+        tally.add(block)
+        meter.add(len(block.values))
+    return tally.result()
 
 
 def _most_changed(a: Side, b: Side, comparison: _Comparison, top: int) -> tuple[ChangedRow, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,8 +28,6 @@ from embcalc.usecases.opened import Model
 
 TOKEN_ROLES = (Role.TOKEN, Role.OUTPUT, Role.MTP_TOKEN, Role.MTP_OUTPUT, Role.PER_LAYER)
 """Tables whose rows belong to token ids."""
-MOST_WORKERS = 4
-"""Threads that share a large table; more wait for memory."""
 DEFAULT_SIGMA = 0.02
 """`initializer_range` of nearly all transformer configurations."""
 
@@ -150,7 +147,7 @@ def scan_table(context: TableContext, table: EmbeddingTable) -> ScannedTable:
         source,
         name,
         directions=None if direction is None else direction[None],
-        workers=min(MOST_WORKERS, os.cpu_count() or 1) if context.model.local else 1,
+        workers=context.model.workers,
         progress=context.progress,
     )
     health = judge(found.norms, found.nonfinite)

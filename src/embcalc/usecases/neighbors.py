@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from embcalc.core.blocks import RowBlock
     from embcalc.core.tables import EmbeddingTable
-    from embcalc.rows.neighbors import Nearest
+    from embcalc.rows.neighbors import Nearest, RowPass
 
 METRICS = ("cosine", "euclidean", "dot")
 TABLES = ("token", "output")
@@ -206,7 +206,7 @@ def _search(  # noqa: PLR0913, PLR0917 - what to search, how, and who hears of i
     from embcalc.rows.neighbors import Metric, Search, mean_row, nearest
 
     rows = _query_rows(model, table, query)
-    mean = mean_row(_watched(model, table, "mean", progress)) if wish.center else None
+    mean = mean_row(_pass(model, table, "mean", progress)) if wish.center else None
     target = _sum(rows if mean is None else rows - mean, query)
     if wish.metric == "cosine" and not target.any():
         raise UsageError(
@@ -214,7 +214,7 @@ def _search(  # noqa: PLR0913, PLR0917 - what to search, how, and who hears of i
             "--metric euclidean finds the rows nearest to it",
         )
     search = Search(query=target, metric=Metric(wish.metric), top=wish.top, skip=skip, mean=mean)
-    return nearest(_watched(model, table, "rows", progress), partial(model.blocks, table), search)
+    return nearest(_pass(model, table, "rows", progress), partial(model.blocks, table), search)
 
 
 def _query_rows(
@@ -242,14 +242,21 @@ def _sum(rows: NDArray[np.float64], query: Sequence[QueryToken]) -> NDArray[np.f
     return total
 
 
-def _watched(
-    model: Model, table: EmbeddingTable, label: str, progress: Progress
-) -> Iterator[RowBlock]:
-    total = table.tensor.nbytes
+def _pass(model: Model, table: EmbeddingTable, label: str, progress: Progress) -> RowPass:
+    """All rows of the table, shared out among threads, with progress."""
+    from embcalc.rows.neighbors import RowPass
+    from embcalc.rows.parallel import Meter, shares
+
+    meter = Meter(label, table.rows, table.tensor.nbytes, progress)
+
+    def stream(rows: range | None) -> Iterator[RowBlock]:
+        for block in model.blocks(table, rows):
+            yield block
+            meter.add(len(block.values))
+
     row_bytes = table.tensor.dtype.nbytes(table.width)
-    for block in model.blocks(table):
-        yield block
-        progress(label, min(total, (block.start + len(block.values)) * row_bytes), total)
+    parts = shares(table.rows, row_bytes, model.workers)
+    return RowPass(stream=stream, shares=parts, workers=model.workers)
 
 
 def _advice(found: Nearest, metric: str, *, center: bool) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -21,6 +22,9 @@ from embcalc.core.vocabulary import Vocabulary
 from embcalc.errors import CheckpointError, ConfigError, TokenizerError
 from embcalc.sources.locate import locate
 from embcalc.tokenizers import read_tokenizer
+
+MOST_WORKERS = 4
+"""Threads that share a large table; more wait for memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,17 @@ class Model:
     """Whether there is a tokenizer that cannot be read; `absent` says why."""
     absent: str | None = None
     """Why there is no vocabulary."""
+
+    @property
+    def workers(self) -> int:
+        """Threads that may read a table together.
+
+        One for a remote file, which is fetched in parallel pieces anyway, and for an archive that
+        may be compressed, which is unpacked from its front for each reader.
+        """
+        if not self.local or any(name.endswith(".npz") for name in self.checkpoint.files):
+            return 1
+        return min(MOST_WORKERS, os.cpu_count() or 1)
 
     @property
     def architectures(self) -> tuple[str, ...]:
