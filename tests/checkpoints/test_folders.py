@@ -305,14 +305,20 @@ def test_several_checkpoints_below(tmp_path: Path) -> None:
 
 def test_nothing_to_read(tmp_path: Path) -> None:
     error = refusal(tmp_path)
-    assert (error.message, error.hint) == (f"no checkpoint in {tmp_path}", "it holds: nothing")
+    weights = "*.safetensors, *.bin, *.pt, *.gguf, *.npz or *.npy"
+    assert (error.message, error.hint) == (
+        f"no checkpoint in {tmp_path}: the folder is empty",
+        f"name the folder or the file that holds the weights: {weights}",
+    )
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "model.safetensors.incomplete").write_text("x")
     error = refusal(tmp_path)
     assert error.message == (
         f"no checkpoint in {tmp_path}; 1 download did not end: model.safetensors.incomplete"
     )
-    assert error.hint == "it holds: config.json, model.safetensors.incomplete"
+    assert error.hint == (
+        f"it holds: config.json, model.safetensors.incomplete; weights are {weights}"
+    )
 
 
 def test_an_unfinished_download_beside(folder: Path) -> None:

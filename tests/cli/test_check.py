@@ -142,6 +142,20 @@ def test_a_document_that_cannot_be_written(run: Runner, models: Path) -> None:
     assert "cannot write missing/a.sarif" in result.err
 
 
+@pytest.mark.parametrize("option", ["-o", "--report"])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_no_file_of_a_model_is_written_over(
+    run: Runner, models: Path, jobs: str, option: str
+) -> None:
+    weights = models / "good" / "model.safetensors"
+    before = weights.read_bytes()
+    target = f"json={weights}" if option == "--report" else weights
+    result = run("check", "good", "odd", "--jobs", jobs, option, target)
+    assert (result.code, result.out) == (2, "")
+    assert "not overwritten" in result.err
+    assert weights.read_bytes() == before
+
+
 def test_a_baseline_lets_known_findings_pass(run: Runner, models: Path) -> None:
     first = run("check", "bad", "odd", "--baseline", "known.json", "--update-baseline")
     assert first.code == 0
@@ -198,6 +212,44 @@ def test_check_vocab_speaks_to_pipelines_too(run: Runner, models: Path, output_f
     result = run("check-vocab", "bad", "--format", output_format)
     assert (result.code, result.err) == (0, "")
     assert result.out
+
+
+NO_RULE = {
+    "check good --select EMB101 --ignore EMB101": "--ignore takes away what --select names",
+    "check good --ignore EMB": "--ignore takes away what --select names",
+    "check good --select EMB1 --ignore EMB": None,
+    "check good --select EMB101 --ignore EMB1": None,
+    "check good --select EMB5 --no-weights": "read weights, and --no-weights reads none",
+    "check good --select EMB12,EMB13": "compare with another model",
+    "check-vocab good --select EMB5": "EMB5 read rows, and this command reads none",
+    "check-vocab good --select EMB5,EMB1": None,
+}
+
+
+@pytest.mark.parametrize("line", NO_RULE)
+def test_options_that_leave_no_rule_are_wrong(run: Runner, models: Path, line: str) -> None:
+    result = run(*line.split())
+    why = NO_RULE[line]
+    assert result.code == (0 if why is None else 2)
+    if why is not None:
+        assert result.out == ""
+        assert f"no rule is left to run: {why}" in result.err.replace("those selected ", "")
+
+
+def test_a_rule_that_does_not_apply_is_no_wrong_option(run: Runner, demo_model: Path) -> None:
+    result = run("check", demo_model, "--select", "EMB401")
+    assert result.code == 0
+    assert "not checked (no output head" in result.out
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [("token-without-row", "write its code, EMB101"), ("XYZ", "codes are EMB101 to EMB6")],
+)
+def test_a_code_that_is_none(run: Runner, models: Path, code: str, hint: str) -> None:
+    result = run("check", "good", "--select", code)
+    assert result.code == 2
+    assert f"hint: {hint}" in result.err
 
 
 def test_explain_knows_the_rules_about_rows(run: Runner) -> None:

@@ -88,7 +88,7 @@ def test_selection(run: Callable[..., Run], broken: Path) -> None:
     assert run("check-vocab", broken, "--select", "EMB1", "--ignore", "emb101").code == 0
     wrong = run("check-vocab", broken, "--select", "EMB9")
     assert (wrong.code, wrong.out) == (2, "")
-    assert "no rule begins with EMB9" in wrong.err
+    assert "no rule's code begins with EMB9" in wrong.err
 
 
 def test_an_allowed_token_may_lack_a_row(run: Callable[..., Run], broken: Path) -> None:

@@ -43,7 +43,10 @@ def read_index(folder: Folder, name: str) -> Index:
     """
     file = folder.open(name)
     if file.size > MAX_INDEX:
-        raise CheckpointError(f"{where(file)} is no index: it has {file.size:,} bytes")
+        raise CheckpointError(
+            f"{where(file)} is no index: it has {file.size:,} bytes",
+            hint="an index lists names of shards; name the weights themselves",
+        )
     try:
         document = msgspec.json.decode(file.read(), type=_Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

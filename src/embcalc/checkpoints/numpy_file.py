@@ -130,7 +130,9 @@ def _read_header(file: File) -> _Array:
             hint="write it again with numpy.save",
         ) from error
     if any(length < 0 or length >= 1 << 62 for length in shape):
-        raise CheckpointError(f"{where(file)} has an impossible shape")
+        raise CheckpointError(
+            f"{where(file)} has an impossible shape", hint="write it again with numpy.save"
+        )
     known = _DTYPES.get(dtype.str[1:])
     if known is None or dtype.names is not None:
         raise CheckpointError(

@@ -16,6 +16,9 @@ from embcalc.core.diagnosis import empty_tables
 from embcalc.core.files import File, Folder
 from embcalc.errors import CheckpointError, EmbcalcError
 
+_WEIGHTS = "*.safetensors, *.bin, *.pt, *.gguf, *.npz or *.npy"
+"""What files of weights are called."""
+
 
 def open_checkpoint(folder: Folder, file: str | None = None) -> Checkpoint:
     """Open the checkpoint of a folder, or the one file of it that is named.
@@ -132,10 +135,17 @@ def _open_below(folder: Folder, names: Sequence[str]) -> Checkpoint:
             f"{folder.label} holds {len(holding)} checkpoints: {listed(holding)}",
             hint=f"name one of them: {folder.label.rstrip('/')}/{holding[-1]}",
         )
-    listing = listed(names, 8) or "nothing"
+    if not names:
+        raise CheckpointError(
+            f"no checkpoint in {folder.label}: the folder is empty",
+            hint=f"name the folder or the file that holds the weights: {_WEIGHTS}",
+        )
     pending = unfinished(names)
     why = f"; {pending[0].message}" if pending else ""
-    raise CheckpointError(f"no checkpoint in {folder.label}{why}", hint=f"it holds: {listing}")
+    raise CheckpointError(
+        f"no checkpoint in {folder.label}{why}",
+        hint=f"it holds: {listed(names, 8)}; weights are {_WEIGHTS}",
+    )
 
 
 def _open_place(folder: Folder, place: str, names: Sequence[str]) -> Checkpoint:

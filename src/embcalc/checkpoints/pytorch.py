@@ -58,7 +58,10 @@ class PytorchCheckpoint:
         wanted = range(tensor.rows) if rows is None else rows
         place = self._places.get(view.storage.key)
         if place is None:
-            raise CheckpointError(f"the values of {shown(name)} are not in {self.label}")
+            raise CheckpointError(
+                f"the values of {shown(name)} are not in {self.label}",
+                hint="save the model again with torch.save",
+            )
         if view.contiguous:
             start = view.dtype.nbytes(view.offset)
             return row_blocks(place, start, tensor, wanted, big_endian=self._big_endian)
@@ -102,7 +105,10 @@ class _Zipped:
         self._archive = ZipFile(file)
         pickles = archive_names(self._archive.members, "data.pkl")
         if not pickles:
-            raise CheckpointError(f"{where(file)} holds no data.pkl: no PyTorch file")
+            raise CheckpointError(
+                f"{where(file)} holds no data.pkl: no PyTorch file",
+                hint="torch.save writes one; unpack an archive of other files first",
+            )
         self._root = pickles[0].removesuffix("data.pkl")
         if f"{self._root}constants.pkl" in self._archive.members:
             raise CheckpointError(
@@ -165,7 +171,8 @@ class _Legacy:
     def _check(self, protocol: object, system: object) -> None:
         if protocol != LEGACY_PROTOCOL:
             raise CheckpointError(
-                f"{where(self._file)} is of torch's file protocol {protocol!r:.20}"
+                f"{where(self._file)} is of torch's file protocol {protocol!r:.20}",
+                hint="load it with the torch that wrote it, and save it again",
             )
         if isinstance(system, dict):
             self.big_endian = system.get("little_endian") is False
@@ -179,7 +186,10 @@ class _Legacy:
         for key in self._keys:
             storage = self._storages.get(str(key))
             if storage is None:
-                raise CheckpointError(f"{where(self._file)} stores {shown(str(key))} for nothing")
+                raise CheckpointError(
+                    f"{where(self._file)} stores {shown(str(key))} for nothing",
+                    hint="save the model again with torch.save",
+                )
             places[storage.key] = Slice(self._file, at + 8, storage.nbytes)
             at += 8 + storage.nbytes
         self._check_end(at, views)

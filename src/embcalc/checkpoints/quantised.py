@@ -56,7 +56,8 @@ class QuantisedCheckpoint:
         check_rows(tensor, rows)
         if recipe.decode is None or len(tensor.shape) != 2:
             raise CheckpointError(
-                f"values of {shown(tensor.name)} are packed by {recipe.scheme} and not read"
+                f"values of {shown(tensor.name)} are packed by {recipe.scheme} and not read",
+                hint="name another table with --tensor, or save the model dequantised",
             )
         per_block = max(1, BLOCK_ROWS_BYTES // max(1, 4 * tensor.width))
         for first in range(rows.start, rows.stop, per_block):

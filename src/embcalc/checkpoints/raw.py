@@ -37,6 +37,7 @@ def row_blocks(
     if row_bits > 8 * WIDEST_ROW:
         raise CheckpointError(
             f"rows of {shown(tensor.name)} take {row_bits // 8:,} bytes each: too wide to read",
+            hint="that is the shape of no embedding table; name another with --tensor",
         )
     if row_bits % 8:
         yield from _unaligned(file, start, tensor, rows)

@@ -104,7 +104,9 @@ def _by_columns(
 def _scalars(file: File, begin: int, count: int, kind: np.dtype[np.void]) -> NDArray[np.void]:
     data = file.read(begin * kind.itemsize, count * kind.itemsize)
     if len(data) < count * kind.itemsize:
-        raise CheckpointError(f"{file.local_path or file.name} ends inside a tensor")
+        raise CheckpointError(
+            f"{file.local_path or file.name} ends inside a tensor", hint="download it again"
+        )
     return np.frombuffer(data, kind)
 
 

@@ -167,7 +167,9 @@ class Member:
     def stream(self, start: int, length: int, block: int) -> Iterator[Buffer]:
         """Yield a byte range in pieces."""
         if start + length > self.size:
-            raise SourceError(f"{self.local_path} ends at byte {self.size:,}")
+            raise SourceError(
+                f"{self.local_path} ends at byte {self.size:,}", hint="download it again"
+            )
         if self._start is not None:
             yield from self._file.stream(self._start + start, length, block)
             return

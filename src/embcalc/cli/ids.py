@@ -34,10 +34,11 @@ def row_ranges(given: str, option: str, most: int = 10_000) -> list[int]:
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise UsageError(f"{option} holds {part!r}, which is no row or range", "write 0,5-9")
         low, high = int(first), int(last) if dash else int(first)
-        if high < low or high - low >= most or len(rows) + high - low >= most:
+        if high < low:
+            raise UsageError(f"{option} {part!r} runs backwards", hint=f"write {high}-{low}")
+        if high - low >= most or len(rows) + high - low >= most:
             raise UsageError(
-                f"{option} {part!r} runs backwards or names over {most:,} rows",
-                hint="--export writes all rows to a file",
+                f"{option} names over {most:,} rows", hint="--export writes all rows to a file"
             )
         rows.update(dict.fromkeys(range(low, high + 1)))
     if not rows:

@@ -71,7 +71,7 @@ def inspect(
         bins=bins,
         rows=row_ranges(rows, "--rows") if rows is not None else (),
     )
-    kinds = fail_kinds(fail_on or "")
+    kinds = fail_kinds(fail_on) if fail_on is not None else frozenset()
     files = InspectFiles(export=export, plot=plot, html=html)
     files.require(len(models))
     with progress_bar() as progress:

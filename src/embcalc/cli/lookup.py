@@ -54,8 +54,14 @@ def lookup(
     Example: embcalc lookup MODEL --text "some words"
     """
     from embcalc.cli.ids import id_list
+    from embcalc.errors import UsageError
     from embcalc.usecases.lookup import lookup as look_up
 
+    if vectors and output_format not in (RowsFormat.JSON, RowsFormat.CSV):
+        raise UsageError(
+            f"--vectors has no effect on --format {output_format.value}",
+            hint="add --format json or --format csv",
+        )
     report = look_up(
         model,
         text=text or (),

@@ -36,4 +36,7 @@ def _print(text: str) -> None:
         # must not be flushed into the closed pipe when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        raise UsageError(f"cannot write the result: {error.strerror or error}") from error
+        raise UsageError(
+            f"cannot write the result: {error.strerror or error}",
+            hint="--output FILE writes it elsewhere",
+        ) from error

@@ -81,6 +81,7 @@ def _facts(layer: Layer, *, tied: bool) -> ModelFacts:
 
 
 def _trained(tables: Sequence[Table], request: EstimateRequest) -> tuple[Table, ...]:
+    _require_freezable(tables, request.freeze)
     rows = request.trainable_rows
     if rows is not None and rows > token_rows(tables):
         raise UsageError(
@@ -91,6 +92,16 @@ def _trained(tables: Sequence[Table], request: EstimateRequest) -> tuple[Table, 
         replace(table, trainable_rows=_trained_rows(table, request, tied=is_tied(tables)))
         for table in tables
     )
+
+
+def _require_freezable(tables: Sequence[Table], freeze: Sequence[str]) -> None:
+    present = {table.role.value for table in tables}
+    for role in freeze:
+        if role not in present:
+            raise UsageError(
+                f"--freeze {role}: the model has no such table",
+                hint=f"it has {', '.join(sorted(present))}",
+            )
 
 
 def _trained_rows(table: Table, request: EstimateRequest, *, tied: bool) -> int:

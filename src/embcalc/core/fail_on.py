@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from embcalc.core.reports.inspect import InspectReport
 from embcalc.errors import UsageError
 
@@ -38,12 +40,18 @@ def fail_kinds(given: str) -> frozenset[str]:
     """Parse `zero,nonfinite`; underscores are taken as dashes.
 
     Raises:
-        UsageError: a kind is unknown.
+        UsageError: a kind is unknown, or none is given.
     """
     kinds = [part.lower().replace("_", "-") for part in given.replace(",", " ").split()]
     for kind in kinds:
         if kind not in KINDS:
-            raise UsageError(f"--fail-on does not know {kind!r}", f"known are {', '.join(KINDS)}")
+            close = get_close_matches(kind, KINDS, n=1)
+            guess = f"did you mean {close[0]}? " if close else ""
+            raise UsageError(
+                f"--fail-on does not know {kind!r}", hint=f"{guess}known are {', '.join(KINDS)}"
+            )
+    if not kinds:
+        raise UsageError("--fail-on names nothing", hint="write --fail-on any, or zero,nonfinite")
     return frozenset(kinds)
 
 

@@ -15,6 +15,11 @@ def is_input(path: str) -> bool:
     return path in _READ
 
 
+def inputs() -> tuple[str, ...]:
+    """What was read: a process that reads for another one tells it so."""
+    return tuple(_READ)
+
+
 def forget() -> None:
     """Begin a new run."""
     _READ.clear()

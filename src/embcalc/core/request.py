@@ -183,6 +183,15 @@ _ADVICE = {
     "vocab_size": "the number of rows of the embedding table, 150000 for example",
     "hidden_size": "the width of the embedding table, 2560 for example",
     "add_tokens": "for a smaller vocabulary give --vocab-size",
+    "trainable_rows": "the number of rows to train, 5 for 5 added tokens",
+    "pad_to": "64 or 128 are usual",
+    "total_params": "all parameters of the model, 7000000000 for example",
+    "batch_size": "sequences in a batch, 8 for example",
+    "seq_len": "tokens in a sequence, 2048 for example",
+    "data_parallel": "the number of ranks that hold a copy, 8 for example",
+    "tensor_parallel": "the number of ranks that share the rows, 4 for example",
+    "pipeline_parallel": "the number of stages, 2 for example",
+    "vocab_divisor": "128 is Megatron-LM's",
     "zero_stage": "0 shards nothing, 1 states, 2 also gradients, 3 also weights",
 }
 

@@ -310,8 +310,8 @@ def _named(
     if tensor is None:
         close = difflib.get_close_matches(named, list(tensors)[:5000], n=3, cutoff=0.4)
         raise CheckpointError(
-            f"there is no tensor {named!r} among {len(tensors):,}",
-            hint=f"similar names: {', '.join(close)}" if close else None,
+            f"--tensor: there is no tensor {named!r} among {len(tensors):,}",
+            hint=f"similar names: {', '.join(close)}" if close else _some_tables(tensors),
         )
     if len(tensor.shape) != 2:
         raise CheckpointError(
@@ -325,3 +325,11 @@ def _named(
         recognised="named",
         transposed=_transposed(tensor, Role.TOKEN, vocab_size),
     )
+
+
+def _some_tables(tensors: Mapping[str, TensorInfo]) -> str:
+    names = [name for name, tensor in tensors.items() if len(tensor.shape) == 2]
+    if not names:
+        return "no tensor here has two axes"
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return f"tables here: {', '.join(names[:3])}{more}"

@@ -38,9 +38,18 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             yield stream
     except OSError as error:
         raise UsageError(
-            f"cannot write {path}: {error.strerror or error}",
-            hint="choose a folder that exists and that you may write to",
+            f"cannot write {path}: {error.strerror or error}", hint=_advice(path, error)
         ) from error
+
+
+def _advice(path: Path, error: OSError) -> str:
+    if path.is_dir():
+        return f"that is a folder: name a file, as in {path / 'result.txt'}"
+    if error.errno == errno.ENOSPC:
+        return "the disk is full: free some space, or choose another folder"
+    if not path.parent.exists():
+        return f"make the folder {path.parent} first"
+    return "choose a folder that you may write to"
 
 
 @contextmanager

@@ -57,11 +57,17 @@ def _local(path: Path, address: str) -> Located | None:
         if path.is_dir():
             return Located(LocalFolder(path, address), None)
         if path.exists():
+            if not path.is_file():
+                raise SourceError(
+                    f"{address} is a device or a pipe, which cannot be read in parts",
+                    hint="save what it gives to a file, and name that",
+                )
             return Located(LocalFolder(path.parent, address, _depth(path)), path.name)
         broken = path.is_symlink()
     except (OSError, ValueError) as error:
         raise SourceError(
-            f"cannot read {address}: {getattr(error, 'strerror', None) or error}"
+            f"cannot read {address}: {getattr(error, 'strerror', None) or error}",
+            hint="check the path, and that you may read it",
         ) from error
     if broken:
         raise SourceError(

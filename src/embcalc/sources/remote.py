@@ -103,7 +103,9 @@ class RemoteFolder:
         elif name in self._listed():
             size = self._listed()[name]
         else:
-            raise SourceError(f"{self.label} has no file {name}")
+            raise SourceError(
+                f"{self.label} has no file {name}", hint="check the name, upper and lower case too"
+            )
         path = f"{self._path}/{name}" if self._path else name
         return RangedFile(RemoteOrigin(self._system, path), name, size)
 
@@ -141,7 +143,9 @@ class RemoteOrigin:
         with _translated(self.label):
             size = self._system.info(self._path).get("size")
         if not isinstance(size, int):
-            raise SourceError(f"{self.label} does not tell its size")
+            raise SourceError(
+                f"{self.label} does not tell its size", hint="download it and give its path"
+            )
         return size
 
     def chunks(self, start: int, length: int) -> Iterator[bytes]:

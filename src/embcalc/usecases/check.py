@@ -8,6 +8,7 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from multiprocessing import active_children
 from os import PathLike, fspath
 
+from embcalc.core.inputs import forget, inputs, remember
 from embcalc.core.progress import Progress, silent
 from embcalc.core.reports.check_run import CheckedModel, CheckRun, Unreadable
 from embcalc.errors import EmbcalcError, UsageError
@@ -96,7 +97,11 @@ def _in_processes(work: Sequence[tuple[str, CheckOptions]], jobs: int) -> Iterat
     others = set(active_children())
     with ProcessPoolExecutor(jobs, initializer=_end_on_interrupt) as pool:
         try:
-            yield from pool.map(_outcome_of, work, chunksize=min(8, -(-len(work) // jobs)))
+            chunk = min(8, -(-len(work) // jobs))
+            for outcome, files in pool.map(_outcome_of, work, chunksize=chunk):
+                for file in files:
+                    remember(file)
+                yield outcome
         except BrokenExecutor as error:
             raise UsageError(
                 "a process that was checking models was ended from outside",
@@ -109,8 +114,10 @@ def _in_processes(work: Sequence[tuple[str, CheckOptions]], jobs: int) -> Iterat
             raise
 
 
-def _outcome_of(item: tuple[str, CheckOptions]) -> Outcome:
-    return _outcome(*item)
+def _outcome_of(item: tuple[str, CheckOptions]) -> tuple[Outcome, tuple[str, ...]]:
+    """What was found, and the local files that were read for it: none is to be written over."""
+    forget()
+    return _outcome(*item), inputs()
 
 
 def _end_on_interrupt() -> None:

@@ -14,7 +14,7 @@ from embcalc.core.reports.check import CheckFacts, CheckReport
 from embcalc.core.reports.check_run import CheckedModel
 from embcalc.rules import ROW_RULES
 from embcalc.usecases.check_rows import row_facts
-from embcalc.usecases.check_vocab import CheckOptions, selection_of, wanted_rules
+from embcalc.usecases.check_vocab import CheckOptions, require_some, selection_of, wanted_rules
 from embcalc.usecases.gather import Gathered, gather, gather_opened
 
 _NEEDS_ROWS = frozenset({"rows", "both tables", "tying"})
@@ -37,7 +37,7 @@ def check_model(
 
     Raises:
         SourceError: an address leads nowhere, or to nothing that says anything.
-        UsageError: a code names no rule.
+        UsageError: a code names no rule, or no rule is left to run.
     """
     options = options or CheckOptions()
     selection = selection_of(options.select, options.ignore)
@@ -47,6 +47,7 @@ def check_model(
     local = folder is not None
     reading = _Reading(local, workers if local else 1, progress)
     run = header + _row_run(gathered, selection, reading)
+    require_some(run, options)
     report = CheckReport(
         model=model,
         facts=CheckFacts.of(gathered.facts),

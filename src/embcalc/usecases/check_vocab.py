@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from embcalc.core.facts import ModelFacts
-from embcalc.core.findings import Rule, Selection, run_rules
+from embcalc.core.findings import Rule, RuleRun, Selection, run_rules
 from embcalc.core.reports.check import CheckFacts, CheckReport
 from embcalc.errors import UsageError
 from embcalc.rules import HEADER_RULES, RULES
@@ -42,10 +44,10 @@ def check_vocab(model: str, options: CheckOptions | None = None) -> CheckReport:
     Raises:
         SourceError: an address leads nowhere.
         CheckpointError: it names weights that cannot be read, or holds nothing else.
-        UsageError: a code names no rule.
+        UsageError: a code names no rule, or no rule is left to run.
     """
     options = options or CheckOptions()
-    selection = selection_of(options.select, options.ignore)
+    selection = selection_of(options.select, options.ignore, HEADER_RULES)
     facts = gather(model, options.tokenizer, weights=options.weights)
     other = [
         gather(address, weights=options.weights) if address else None
@@ -53,6 +55,7 @@ def check_vocab(model: str, options: CheckOptions | None = None) -> CheckReport:
     ]
     facts = replace(facts, base=other[0], against=other[1], allowed=frozenset(options.allow_tokens))
     run = run_rules(wanted_rules(facts), facts, selection)
+    require_some(run, options)
     return CheckReport(
         model=model,
         facts=CheckFacts.of(facts),
@@ -70,15 +73,56 @@ def wanted_rules(facts: ModelFacts) -> tuple[Rule[ModelFacts], ...]:
     return tuple(rule for rule in HEADER_RULES if not missing.intersection(rule.needs))
 
 
-def selection_of(select: tuple[str, ...], ignore: tuple[str, ...]) -> Selection:
-    """Turn codes, or their beginnings, into a selection.
+def selection_of(
+    select: tuple[str, ...], ignore: tuple[str, ...], rules: Sequence[Rule[Any]] = RULES
+) -> Selection:
+    """Turn codes, or their beginnings, into a selection among the rules of a command.
 
     Raises:
-        UsageError: a code names no rule.
+        UsageError: a code names no rule, or no rule is left.
     """
     chosen = tuple(code.strip().upper() for code in select if code.strip())
     ignored = tuple(code.strip().upper() for code in ignore if code.strip())
     for code in (*chosen, *ignored):
         if not any(rule.code.startswith(code) for rule in RULES):
-            raise UsageError(f"no rule begins with {code}", hint="'embcalc explain' lists them")
-    return Selection(chosen, ignored)
+            raise UsageError(f"no rule's code begins with {code}", hint=_similar_rule(code))
+    selection = Selection(chosen, ignored)
+    if any(selection.takes(rule.code) for rule in rules):
+        return selection
+    if any(selection.takes(rule.code) for rule in RULES):
+        raise UsageError(
+            f"no rule is left to run: {', '.join(chosen)} read rows, and this command reads none",
+            hint="embcalc check runs them",
+        )
+    raise UsageError(
+        "no rule is left to run: --ignore takes away what --select names",
+        hint="leave one of them out, here or in the settings file",
+    )
+
+
+def _similar_rule(code: str) -> str:
+    named = next((rule.code for rule in RULES if rule.name.upper() == code), None)
+    if named is not None:
+        return f"write its code, {named}"
+    return f"codes are {RULES[0].code} to {max(rule.code for rule in RULES)}: see 'embcalc explain'"
+
+
+def require_some(run: RuleRun, options: CheckOptions) -> None:
+    """Refuse a run in which the options themselves left no rule to run.
+
+    Raises:
+        UsageError: the selected rules all compare with a model that was not named, or all read
+            weights that were not to be read.
+    """
+    if run.ran:
+        return
+    if not run.skipped:
+        raise UsageError(
+            "no rule is left to run: those selected compare with another model",
+            hint="name it with --base or --against",
+        )
+    if not options.weights:
+        raise UsageError(
+            "no rule is left to run: those selected read weights, and --no-weights reads none",
+            hint="leave --no-weights out",
+        )

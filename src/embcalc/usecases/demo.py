@@ -63,7 +63,11 @@ def _holds(folder: Path, files: dict[str, bytes]) -> bool:
 
 
 def _require_empty(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(
+            f"{folder} is a file, not a folder", hint="name a folder: embcalc demo tiny"
+        )
+    if folder.exists() and any(folder.iterdir()):
         raise UsageError(
             f"{folder} is there and holds something else than the demo; nothing was written",
             hint="name a new folder: embcalc demo my-demo",

@@ -15,6 +15,7 @@ from embcalc.core.roles import embedding_tables
 from embcalc.core.special_ids import SpecialId, special_ids
 from embcalc.core.tables import EmbeddingTable
 from embcalc.core.tokenizer_facts import FileProblem, TokenizerFacts
+from embcalc.core.wording import listed
 from embcalc.errors import ConfigError, EmbcalcError, SourceError
 from embcalc.sources import Located, locate
 from embcalc.tokenizers import is_tokenizer_file, read_tokenizer
@@ -120,10 +121,15 @@ def _refuse_nothing(facts: ModelFacts, place: Located, broken: EmbcalcError | No
         or ADAPTER_CONFIG in place.folder.names()
     )
     if not anything:
-        listing = ", ".join(place.folder.names()[:8]) or "nothing"
+        label, names = place.folder.label, place.folder.names()
+        if not names:
+            raise SourceError(
+                f"no config, tokenizer or weights in {label}: the folder is empty",
+                hint="name the folder that holds config.json, tokenizer.json and the weights",
+            )
         raise SourceError(
-            f"no config, tokenizer or weights in {place.folder.label}",
-            hint=f"it holds: {listing}",
+            f"no config, tokenizer or weights in {label}",
+            hint=f"it holds: {listed(names)}; looked for are config.json, tokenizer files, weights",
         )
 
 

@@ -40,9 +40,12 @@ class InspectOptions:
 
     def __post_init__(self) -> None:
         if self.top < 0:
-            raise UsageError("--top is below 0", hint="give the number of rows to list")
+            raise UsageError(f"--top {self.top} is below 0", hint="give the number of rows to list")
         if self.bins is not None and not 1 <= self.bins <= 10_000:
-            raise UsageError("--bins is not between 1 and 10,000")
+            raise UsageError(
+                f"--bins {self.bins} is not between 1 and 10,000",
+                hint="leave it out for about 20 bins of round width",
+            )
 
 
 def inspect(

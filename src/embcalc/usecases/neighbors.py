@@ -134,13 +134,19 @@ class _Wish:
             *(("exclude", kind, EXCLUDABLE) for kind in self.exclude),
         ):
             if value not in allowed:
-                raise UsageError(f"--{option} {value!r} is none of {', '.join(allowed)}")
+                raise UsageError(
+                    f"--{option} {value!r} is not known", hint=f"write {' or '.join(allowed)}"
+                )
         if self.top < 1:
             raise UsageError(f"--top {self.top} asks for no neighbors", "give 1 or more")
 
 
 def _table(model: Model, role: str, tensor: str | None, notes: list[str]) -> EmbeddingTable:
     if tensor is not None:
+        if role != "token":
+            raise UsageError(
+                f"--table {role} and --tensor both name a table", hint="leave one of them out"
+            )
         return model.tables[0]
     if role == "token":
         return model.token_table()

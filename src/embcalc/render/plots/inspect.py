@@ -49,7 +49,10 @@ def draw(report: InspectReport, path: Path) -> None:
     drawable = [table for table in report.tables if table.norms is not None]
     tables = ([t for t in drawable if t.rows >= _LEAST_ROWS] or drawable)[:_MOST_TABLES]
     if not tables:
-        raise UsageError("there is nothing to plot: no row has a finite norm")
+        raise UsageError(
+            "there is nothing to plot: no row has a finite norm",
+            hint="leave --plot out to see what the rows hold",
+        )
     # The Figure alone, without pyplot: no window system, no global state.
     figure = figure_class(figsize=(15, 4.4 * len(tables)), layout="constrained")
     axes = figure.subplots(len(tables), 3, squeeze=False)
