@@ -52,6 +52,10 @@ class Checkpoint(Protocol):
         """Text metadata of the container."""
 
     @property
+    def unread(self) -> str | None:
+        """Why the headers of some files were not read: one phrase; None where all were."""
+
+    @property
     def problems(self) -> tuple[Problem, ...]:
         """What opening noticed and survived: stale indexes, stray files, absent shards."""
 

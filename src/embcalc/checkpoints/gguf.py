@@ -31,6 +31,7 @@ class GgufCheckpoint:
     """
 
     format = "gguf"
+    unread: str | None = None
 
     def __init__(self, file: File) -> None:
         self.label = where(file)

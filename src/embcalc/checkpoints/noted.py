@@ -21,6 +21,11 @@ class NotedCheckpoint:
         self.tensors: Mapping[str, TensorInfo] = inner.tensors
         self.problems = (*problems, *inner.problems)
 
+    @property
+    def unread(self) -> str | None:
+        """Why the headers of some files were not read."""
+        return self._inner.unread
+
     def blocks(self, name: str, rows: range | None = None) -> Iterator[RowBlock]:
         """Stream rows."""
         return self._inner.blocks(name, rows)

@@ -60,6 +60,7 @@ class NumpyCheckpoint:
     format = "numpy"
     metadata: Mapping[str, str] = {}
     problems: tuple[Problem, ...] = ()
+    unread: str | None = None
 
     def __init__(self, file: File, *, archive: bool) -> None:
         self.label = where(file)

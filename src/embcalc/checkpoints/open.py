@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from embcalc.checkpoints.base import Checkpoint, empty_names
 from embcalc.checkpoints.choose import choose, leftover, unfinished, weight_files
 from embcalc.checkpoints.index import SUFFIX, read_index
+from embcalc.checkpoints.indexed import open_partly
 from embcalc.checkpoints.messages import listed
 from embcalc.checkpoints.noted import with_problems
 from embcalc.checkpoints.quantised import unfolded
@@ -20,23 +22,41 @@ _WEIGHTS = "*.safetensors, *.bin, *.pt, *.gguf, *.npz or *.npy"
 """What files of weights are called."""
 
 
-def open_checkpoint(folder: Folder, file: str | None = None) -> Checkpoint:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a checkpoint will be asked for."""
+
+    named: str | None = None
+    """The one tensor; None for all embedding tables."""
+    whole: bool = False
+    """Whether all tensors are, for totals."""
+
+
+WHOLE = Wanted(whole=True)
+
+
+def open_checkpoint(folder: Folder, file: str | None = None, wanted: Wanted = WHOLE) -> Checkpoint:
     """Open the checkpoint of a folder, or the one file of it that is named.
+
+    Args:
+        folder: holds it.
+        file: the one to open; an index stands for its shards.
+        wanted: headers of remote shards without it are left unread until they are asked for.
 
     Raises:
         CheckpointError: there is none, or it is broken.
         SourceError: it cannot be read.
     """
-    checkpoint = unfolded(_open_stored(folder, file), folder)
+    checkpoint = unfolded(_open_stored(folder, file, wanted), folder)
     tensors = checkpoint.tensors
     return with_problems(checkpoint, empty_tables(tensors, empty_names(tensors)))
 
 
-def _open_stored(folder: Folder, file: str | None) -> Checkpoint:
+def _open_stored(folder: Folder, file: str | None, wanted: Wanted) -> Checkpoint:
     if file is None:
-        return _open_folder(folder)
+        return _open_folder(folder, wanted)
     if file.endswith(SUFFIX):
-        return _open_index(folder, file, folder.names())
+        return _open_index(folder, file, wanted)
     return open_file(folder.open(file))
 
 
@@ -76,17 +96,17 @@ def _open_kind(file: File, kind: Kind) -> Checkpoint:
     raise refusal(file, kind)
 
 
-def _open_folder(folder: Folder) -> Checkpoint:
+def _open_folder(folder: Folder, wanted: Wanted) -> Checkpoint:
     names = folder.names()
     indexes = [name for name in names if name.endswith(SUFFIX) and "/" not in name]
     files = weight_files(names)
     alone = next((name for name in files if name == "model.safetensors"), None)
     indexes.sort(key=lambda name: (not name.endswith(f".safetensors{SUFFIX}"), name))
     if indexes and alone is None and not _only_other_family(indexes[0], files):
-        return _noted(_open_index(folder, indexes[0], names), names, files)
+        return _noted(_open_index(folder, indexes[0], wanted), names, files)
     if files:
         return _open_choice(folder, files, names)
-    return _open_below(folder, names)
+    return _open_below(folder, names, wanted)
 
 
 def _only_other_family(index: str, files: Sequence[str]) -> bool:
@@ -95,10 +115,17 @@ def _only_other_family(index: str, files: Sequence[str]) -> bool:
     return bool(files) and not any(suffix_of(name) == suffix for name in files)
 
 
-def _open_index(folder: Folder, index: str, names: Sequence[str]) -> Checkpoint:
+def _open_index(folder: Folder, index: str, wanted: Wanted) -> Checkpoint:
+    def opener(name: str) -> Checkpoint:
+        return open_file(folder.open(name))
+
     read = read_index(folder, index)
+    partly = None if wanted.whole else open_partly(folder, read, opener, wanted.named)
+    if partly is not None:
+        return partly
+    names = folder.names()
     folder.expect(sorted(set(read.weight_map.values()).intersection(names)))
-    return open_indexed(folder.label, read, names, lambda name: open_file(folder.open(name)))
+    return open_indexed(folder.label, read, names, opener)
 
 
 def _open_choice(folder: Folder, files: Sequence[str], names: Sequence[str]) -> Checkpoint:
@@ -124,12 +151,12 @@ def _noted(checkpoint: Checkpoint, names: Sequence[str], files: Sequence[str]) -
     )
 
 
-def _open_below(folder: Folder, names: Sequence[str]) -> Checkpoint:
+def _open_below(folder: Folder, names: Sequence[str], wanted: Wanted) -> Checkpoint:
     """Look into the folders below: the only one with weights is read, several are listed."""
     below = sorted({name.rpartition("/")[0] for name in names if "/" in name})
     holding = [place for place in below if weight_files(names, place)]
     if len(holding) == 1:
-        return _open_place(folder, holding[0], names)
+        return _open_place(folder, holding[0], names, wanted)
     if holding:
         raise CheckpointError(
             f"{folder.label} holds {len(holding)} checkpoints: {listed(holding)}",
@@ -148,9 +175,9 @@ def _open_below(folder: Folder, names: Sequence[str]) -> Checkpoint:
     )
 
 
-def _open_place(folder: Folder, place: str, names: Sequence[str]) -> Checkpoint:
+def _open_place(folder: Folder, place: str, names: Sequence[str], wanted: Wanted) -> Checkpoint:
     indexes = [n for n in names if n.endswith(SUFFIX) and n.rpartition("/")[0] == place]
     files = weight_files(names, place)
     if indexes and f"{place}/model.safetensors" not in files:
-        return _noted(_open_index(folder, indexes[0], names), names, files)
+        return _noted(_open_index(folder, indexes[0], wanted), names, files)
     return _open_choice(folder, files, names)

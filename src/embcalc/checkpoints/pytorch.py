@@ -32,6 +32,7 @@ class PytorchCheckpoint:
     """
 
     format = "pytorch"
+    unread: str | None = None
     metadata: Mapping[str, str] = {}
 
     def __init__(self, file: File, *, zipped: bool) -> None:

@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from embcalc.checkpoints.base import Checkpoint, RowBlock
+from embcalc.checkpoints.base import Checkpoint, RowBlock, TensorHeaders, empty_names
+from embcalc.checkpoints.indexed import Tensors
 from embcalc.checkpoints.messages import shown
 from embcalc.checkpoints.packed import Floats
 from embcalc.checkpoints.raw import check_rows
@@ -41,8 +42,13 @@ class QuantisedCheckpoint:
         self.metadata: Mapping[str, str] = inner.metadata
         schemes = {recipe.scheme for recipe in recipes.values()}
         self.format = "mlx" if "MLX" in schemes else inner.format
-        self.tensors: Mapping[str, TensorInfo] = _logical(inner, recipes)
+        self.tensors: Mapping[str, TensorInfo] = _Logical(inner.tensors, recipes)
         self.problems = (*inner.problems, *_other_bits(recipes, settings))
+
+    @property
+    def unread(self) -> str | None:
+        """Why the headers of some files were not read."""
+        return self._inner.unread
 
     def blocks(self, name: str, rows: range | None = None) -> Iterator[RowBlock]:
         """Stream rows; those of quantised weights come as F32."""
@@ -74,17 +80,34 @@ class QuantisedCheckpoint:
         return np.concatenate([to_float32(block.values, block.dtype) for block in blocks])
 
 
-def _logical(inner: Checkpoint, recipes: Mapping[str, Recipe]) -> dict[str, TensorInfo]:
-    folded = {part for recipe in recipes.values() for part in recipe.parts}
-    tensors: dict[str, TensorInfo] = {}
-    for name, stored in inner.tensors.items():
-        recipe = recipes.get(name)
-        if recipe is not None:
-            nbytes = sum(inner.tensors[part].nbytes for part in recipe.parts)
-            tensors[name] = replace(stored, shape=recipe.shape, dtype=recipe.dtype, nbytes=nbytes)
-        elif name not in folded:
-            tensors[name] = stored
-    return tensors
+class _Logical(TensorHeaders):
+    """Stored tensors with the parts of each quantised weight as one."""
+
+    def __init__(self, stored: Mapping[str, TensorInfo], recipes: Mapping[str, Recipe]) -> None:
+        folded = {part for recipe in recipes.values() for part in recipe.parts}
+        self._stored = stored
+        self._recipes = recipes
+        self._names = dict.fromkeys(n for n in stored if n in recipes or n not in folded)
+
+    def __getitem__(self, name: str) -> TensorInfo:
+        recipe = self._recipes.get(name)
+        if recipe is None and name not in self._names:
+            raise KeyError(name)
+        tensor = self._stored[name]
+        if recipe is None:
+            return tensor
+        nbytes = sum(self._stored[part].nbytes for part in recipe.parts)
+        return replace(tensor, shape=recipe.shape, dtype=recipe.dtype, nbytes=nbytes)
+
+    def empty(self) -> list[str]:
+        """Names of the tensors without scalars."""
+        return [name for name in empty_names(self._stored) if name in self._names]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _other_bits(recipes: Mapping[str, Recipe], settings: Settings) -> Iterator[Problem]:
@@ -113,7 +136,10 @@ def unfolded(checkpoint: Checkpoint, folder: Folder) -> Checkpoint:
     if not any(name.endswith(MARKERS) for name in checkpoint.tensors):
         return checkpoint
     settings = _settings(folder) | {"shape_of": partial(_stored_shape, checkpoint)}
-    recipes = {recipe.name: recipe for recipe in find_recipes(checkpoint.tensors, settings)}
+    # Of shards that were not opened nothing is put together: that would read all their headers.
+    stored = checkpoint.tensors
+    known = stored.stored if isinstance(stored, Tensors) else stored
+    recipes = {recipe.name: recipe for recipe in find_recipes(known, settings)}
     if not recipes:
         return checkpoint
     return QuantisedCheckpoint(checkpoint, recipes, settings)

@@ -26,6 +26,7 @@ class SafetensorsCheckpoint:
 
     format = "safetensors"
     problems: tuple[Problem, ...] = ()
+    unread: str | None = None
 
     def __init__(self, file: File) -> None:
         self.label = where(file)

@@ -18,6 +18,8 @@ Opener = Callable[[str], Checkpoint]
 class JoinedCheckpoint:
     """Shards under one name."""
 
+    unread: str | None = None
+
     def __init__(
         self, label: str, parts: Sequence[Checkpoint], problems: Iterable[Problem] = ()
     ) -> None:
@@ -63,11 +65,17 @@ def open_files(label: str, files: Sequence[str], opener: Opener) -> Checkpoint:
     """
     if len(files) == 1:
         return opener(files[0])
-    parts, problems = _open_each(files, opener)
+    parts, problems = open_each(files, opener)
     return JoinedCheckpoint(label, parts, problems)
 
 
-def _open_each(files: Sequence[str], opener: Opener) -> tuple[list[Checkpoint], list[Problem]]:
+def open_each(files: Sequence[str], opener: Opener) -> tuple[list[Checkpoint], list[Problem]]:
+    """Open files; one that cannot be opened becomes a problem as long as another one can.
+
+    Raises:
+        CheckpointError: none can be opened.
+        SourceError: none can be read, or a place does not answer.
+    """
     parts: list[Checkpoint] = []
     problems: list[Problem] = []
     first: EmbcalcError | None = None
@@ -114,11 +122,11 @@ def open_indexed(
             f"{index.name} names {counted(len(shards), 'shard')}, and none is in {label}",
             hint=f"download {listed(shards)}",
         )
-    parts, problems = _open_each(present, opener)
+    parts, problems = open_each(present, opener)
     checkpoint = JoinedCheckpoint(label, parts, (*_absent(index, absent), *problems))
     readable = {file for part in parts for file in part.files}
     checkpoint.problems += tuple(
-        _disagreements(index, checkpoint, readable, complete=not absent and not problems)
+        disagreements(index, checkpoint, readable, complete=not absent and not problems)
     )
     return checkpoint
 
@@ -126,7 +134,7 @@ def open_indexed(
 def _open_beside(  # noqa: PLR0913, PLR0917 - all of it is said in one message
     label: str, index: Index, others: Sequence[str], opener: Opener, absent: int, shards: int
 ) -> JoinedCheckpoint:
-    parts, problems = _open_each(others, opener)
+    parts, problems = open_each(others, opener)
     stale = Problem(
         f"{index.name} is stale: {absent:,} of its {counted(shards, 'shard')} are absent, and"
         f" {counted(len(others), 'shard')} ({others[0]} and on) are complete by themselves",
@@ -149,10 +157,17 @@ def _absent(index: Index, absent: Sequence[str]) -> Iterator[Problem]:
         )
 
 
-def _disagreements(
+def disagreements(
     index: Index, checkpoint: JoinedCheckpoint, readable: set[str], *, complete: bool
 ) -> Iterator[Problem]:
-    """Compare the index with what its shards hold."""
+    """Compare an index with what its shards hold.
+
+    Args:
+        index: the index.
+        checkpoint: the shards that were opened.
+        readable: their names.
+        complete: whether these are all shards.
+    """
     misplaced = [
         f"{tensor} (not in {file}{_but_in(checkpoint, tensor)})"
         for tensor, file in index.weight_map.items()

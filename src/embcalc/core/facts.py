@@ -58,6 +58,8 @@ class ModelFacts:
     """Files that could not be read, those of the tokenizer left out."""
     checkpoint_problems: tuple[Problem, ...] = ()
     """What opening the checkpoint noticed and survived."""
+    headers_unread: str | None = None
+    """Why the headers of some shards were not read; None where all were."""
     no_weights: str | None = None
     """Why no tensor headers were read; None where they were."""
     adapter: AdapterTables | None = None

@@ -181,7 +181,11 @@ def embedding_tables(
     if named is not None:
         return (_named(tensors, named, vocab_size, model_type),)
     # Names first: a checkpoint makes its headers out when they are asked for.
-    likely = (tensors[name] for name in tensors if may_be_table(name))
+    likely = (
+        tensors[name]
+        for name in tensors
+        if may_be_table(name) and role_of(name, model_type) is not Role.OTHER
+    )
     found = [
         table
         for tensor in likely
@@ -217,6 +221,12 @@ def may_be_table(name: str) -> bool:
         plain = strip_wrappers(f"{stem}.")[0].rstrip(".")
         leaf = plain.rpartition(".")[2]
     return _telling(leaf)
+
+
+def part_of_table(name: str) -> bool:
+    """Decide by its name whether a tensor is a table, or a part of one: its scales, its bias."""
+    whole = _AUXILIARY.sub(".weight", name)
+    return may_be_table(whole) and role_of(whole) is not Role.OTHER
 
 
 @lru_cache(maxsize=4096)
@@ -304,9 +314,8 @@ def _in_order(tables: list[EmbeddingTable], vocab_size: int | None) -> tuple[Emb
 def _named(
     tensors: Mapping[str, TensorInfo], named: str, vocab_size: int | None, model_type: str | None
 ) -> EmbeddingTable:
-    tensor = tensors.get(named) or next(
-        (tensor for name, tensor in tensors.items() if strip_wrappers(name)[0] == named), None
-    )
+    stored = next((name for name in tensors if strip_wrappers(name)[0] == named), None)
+    tensor = tensors.get(named) or (None if stored is None else tensors[stored])
     if tensor is None:
         close = difflib.get_close_matches(named, list(tensors)[:5000], n=3, cutoff=0.4)
         raise CheckpointError(

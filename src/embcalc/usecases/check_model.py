@@ -14,7 +14,13 @@ from embcalc.core.reports.check import CheckFacts, CheckReport
 from embcalc.core.reports.check_run import CheckedModel
 from embcalc.rules import ROW_RULES
 from embcalc.usecases.check_rows import row_facts
-from embcalc.usecases.check_vocab import CheckOptions, require_some, selection_of, wanted_rules
+from embcalc.usecases.check_vocab import (
+    CheckOptions,
+    require_some,
+    selection_of,
+    skipped_in_part,
+    wanted_rules,
+)
 from embcalc.usecases.gather import Gathered, gather, gather_opened
 
 _NEEDS_ROWS = frozenset({"rows", "both tables", "tying"})
@@ -52,7 +58,7 @@ def check_model(
         model=model,
         facts=CheckFacts.of(gathered.facts),
         findings=run.findings,
-        skipped=run.skipped,
+        skipped=(*run.skipped, *skipped_in_part(gathered.facts, selection)),
         ran=run.ran,
         strict=options.strict,
     )

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from embcalc.core.facts import ModelFacts
-from embcalc.core.findings import Rule, RuleRun, Selection, run_rules
+from embcalc.core.findings import Rule, RuleRun, Selection, Skipped, run_rules
 from embcalc.core.reports.check import CheckFacts, CheckReport
 from embcalc.errors import UsageError
 from embcalc.rules import HEADER_RULES, RULES
+from embcalc.rules.checkpoint_files import broken_checkpoint_files, untidy_checkpoint_files
 from embcalc.usecases.gather import gather
 
 
@@ -60,10 +61,19 @@ def check_vocab(model: str, options: CheckOptions | None = None) -> CheckReport:
         model=model,
         facts=CheckFacts.of(facts),
         findings=run.findings,
-        skipped=run.skipped,
+        skipped=(*run.skipped, *skipped_in_part(facts, selection)),
         ran=run.ran,
         strict=options.strict,
     )
+
+
+def skipped_in_part(facts: ModelFacts, selection: Selection) -> tuple[Skipped, ...]:
+    """Rules that ran without all that they look at."""
+    reason = facts.headers_unread
+    if reason is None:
+        return ()
+    codes = (one.code for one in (broken_checkpoint_files, untidy_checkpoint_files))
+    return tuple(Skipped(code, reason) for code in codes if selection.takes(code))
 
 
 def wanted_rules(facts: ModelFacts) -> tuple[Rule[ModelFacts], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from os import PathLike
 
+from embcalc.checkpoints import Wanted
 from embcalc.core.progress import Progress, silent
 from embcalc.core.reports.diff import DiffReport, MovedToken, TableDiff, VocabularyDiff
 from embcalc.core.tables import EmbeddingTable
@@ -47,8 +48,8 @@ def diff(  # noqa: PLR0913 - the options of a command
 
     if top < 0:
         raise UsageError(f"--top {top} is below 0", "give the number of rows to list")
-    left = open_model(a, tokenizer_a, tensor, need_tokenizer=False)
-    right = open_model(b, tokenizer_b, tensor, need_tokenizer=False)
+    left = open_model(a, tokenizer_a, Wanted(tensor), need_tokenizer=False)
+    right = open_model(b, tokenizer_b, Wanted(tensor), need_tokenizer=False)
     pairs, only_a, only_b = _paired(left, right)
     if not pairs:
         raise CheckpointError(

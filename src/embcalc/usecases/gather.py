@@ -197,15 +197,17 @@ def _with_weights(
         return replace(facts, no_weights="weights not asked for"), None
     if file is None and not _candidates(names):
         return replace(facts, no_weights="no weights"), None
-    from embcalc.checkpoints import open_checkpoint  # numpy, which text files do not need
+    from embcalc.checkpoints import Wanted, open_checkpoint  # numpy: text files do not need it
 
     try:
-        checkpoint = open_checkpoint(place.folder, file)
+        checkpoint = open_checkpoint(place.folder, file, Wanted())
     except EmbcalcError as error:
         _weights_problem(place.folder, file, error, problems)
         return replace(facts, no_weights="the weights cannot be read"), None
     tables = _tables(checkpoint.tensors, facts.config)
-    facts = replace(facts, checkpoint_problems=checkpoint.problems)
+    facts = replace(
+        facts, checkpoint_problems=checkpoint.problems, headers_unread=checkpoint.unread
+    )
     if is_adapter:
         document = _document(place.folder, ADAPTER_CONFIG, problems)
         brought = _new_rows(place.folder, problems)
@@ -244,6 +246,8 @@ def _candidates(names: tuple[str, ...]) -> list[str]:
 def _weights_problem(
     folder: Folder, file: str | None, error: EmbcalcError, problems: _Problems
 ) -> None:
+    if problems.remote and isinstance(error, SourceError):
+        raise error
     pointers = []
     for name in [file] if file else _candidates(folder.names()):
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from embcalc.checkpoints import Wanted
 from embcalc.core.progress import Progress, silent
 from embcalc.core.reports.inspect import (
     CheckpointFacts,
@@ -65,7 +66,11 @@ def inspect(
     """
     options = options or InspectOptions()
     model = open_model(
-        address, options.tokenizer, options.tensor, need_tokenizer=False, need_config=False
+        address,
+        options.tokenizer,
+        Wanted(options.tensor, whole=True),
+        need_tokenizer=False,
+        need_config=False,
     )
     if not model.tables:
         model.token_table()

@@ -8,6 +8,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from embcalc.checkpoints import Wanted
 from embcalc.core.reports.lookup import LookupReport, LookupSequence, LookupToken, OneHot
 from embcalc.errors import TokenizerError, UsageError
 from embcalc.rows.select import select_rows
@@ -73,7 +74,7 @@ def lookup(  # noqa: PLR0913 - the options of a command
     texts = [text] if isinstance(text, str) else list(text)
     if not texts and not ids:
         raise UsageError("lookup needs --text or --ids", 'for example: --text "some words"')
-    opened = open_model(model, tokenizer, tensor, need_tokenizer=False)
+    opened = open_model(model, tokenizer, Wanted(tensor), need_tokenizer=False)
     table = opened.token_table()
     notes: list[str] = []
     if opened.vocabulary is None and not texts:

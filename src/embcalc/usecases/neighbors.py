@@ -8,6 +8,7 @@ from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from embcalc.checkpoints import Wanted
 from embcalc.core.progress import Progress, silent
 from embcalc.core.reports.neighbors import Neighbor, NeighborsReport, QueryToken
 from embcalc.core.tables import Role
@@ -74,7 +75,7 @@ def neighbors(  # noqa: PLR0913 - the options of a command
     if not tokens and not ids:
         raise UsageError("neighbors needs a token or --id", "for example: neighbors MODEL king")
     wish = _Wish(metric=metric, top=top, table=table, exclude=tuple(exclude), center=center)
-    opened = open_model(model, tokenizer, tensor, need_tokenizer=False)
+    opened = open_model(model, tokenizer, Wanted(tensor), need_tokenizer=False)
     notes: list[str] = []
     chosen = _table(opened, table, tensor, notes)
     query = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
-from embcalc.checkpoints import Checkpoint, open_checkpoint
+from embcalc.checkpoints import Checkpoint, Wanted, open_checkpoint
 from embcalc.core.blocks import RowBlock
 from embcalc.core.config import ModelConfig, parse_config
 from embcalc.core.display import token_text
@@ -25,6 +25,8 @@ from embcalc.tokenizers import read_tokenizer
 
 MOST_WORKERS = 4
 """Threads that share a large table; more wait for memory."""
+TABLES = Wanted()
+"""All embedding tables."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,7 @@ class Model:
 def open_model(
     address: str | PathLike[str],
     tokenizer: str | PathLike[str] | None = None,
-    tensor: str | None = None,
+    wanted: Wanted = TABLES,
     *,
     need_tokenizer: bool = True,
     need_config: bool = True,
@@ -140,7 +142,8 @@ def open_model(
     Args:
         address: a local path, a hub id or another address.
         tokenizer: address of the tokenizer; None takes the one beside the model, or in its file.
-        tensor: the one table to take, by stored name; None finds the tables.
+        wanted: the one table to take, by stored name, or all that are found; and whether the
+            headers of remote shards without tables are read too.
         need_tokenizer: whether a tokenizer that cannot be read is an error; where not, `absent`
             says why there is none. One that is named is always needed.
         need_config: whether a config.json that cannot be read is an error; where not,
@@ -153,7 +156,7 @@ def open_model(
     address = fspath(address)
     place = locate(address)
     words = place if tokenizer is None else locate(fspath(tokenizer))
-    checkpoint = open_checkpoint(place.folder, place.file)
+    checkpoint = open_checkpoint(place.folder, place.file, wanted)
     document, config, config_absent = _config(place.folder, needed=need_config)
     file = _tokenizer_file(place.file) if tokenizer is None else words.file
     facts = read_tokenizer(words.folder, file)
@@ -169,7 +172,7 @@ def open_model(
             checkpoint.tensors,
             vocab_size=config.vocab_size if config else None,
             model_type=config.model_type if config else None,
-            named=tensor,
+            named=wanted.named,
         ),
         local=_is_local(place.folder, checkpoint),
         tokenizer_folder=words.folder,
