@@ -37,12 +37,12 @@ class TokenizerError(EmbcalcError):
     """A tokenizer file that cannot be read."""
 
 
-class LfsPointerError(TokenizerError):
-    """A Git LFS pointer in place of a file."""
-
-
 class ConfigError(EmbcalcError):
     """A config.json that cannot be read, or that says too little."""
+
+
+class LfsPointerError(TokenizerError, ConfigError):
+    """A Git LFS pointer in place of a file."""
 
 
 class MissingExtraError(EmbcalcError):

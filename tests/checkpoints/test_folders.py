@@ -281,6 +281,32 @@ def test_an_index_of_another_family_is_left(tmp_path: Path) -> None:
     assert opened(tmp_path).files == ("model-x.safetensors",)
 
 
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("garbage", "is no index of shards: JSON is malformed"),
+        ('{"weight_map": {"a": "m-1.safetensors"}}',
+         "1 shard of model.safetensors.index.json is absent (m-1.safetensors)"),
+        ('{"weight_map": {"a": "m-1.safetensors", "b": "m-2.safetensors"}}',
+         "2 shards of model.safetensors.index.json are absent"),
+        ('{"weight_map": {"a": "../m.safetensors"}}', "not a file of its own folder: refused"),
+        ('{"weight_map": {"a": "model.safetensors"}}', None),
+    ],
+)  # fmt: skip
+def test_an_index_beside_the_single_file(tmp_path: Path, content: str, what: str | None) -> None:
+    save(tmp_path, "model.safetensors", a=1)
+    (tmp_path / INDEX).write_text(content)
+    found = said(opened(tmp_path))
+    if what is None:
+        assert found == []
+        return
+    ((severity, message, hint),) = found
+    assert severity == "warning"
+    assert what in message
+    assert message.endswith("; model.safetensors was read")
+    assert hint == f"remove {INDEX}: some loaders look for an index first"
+
+
 def test_the_only_checkpoint_below(tmp_path: Path) -> None:
     save(tmp_path, "0_Transformer/model.safetensors", a=1)
     assert opened(tmp_path).files == ("0_Transformer/model.safetensors",)

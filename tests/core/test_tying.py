@@ -107,3 +107,26 @@ def test_expects_head(
     architectures: list[str], tables: int, tensors: int, expected: bool | None
 ) -> None:
     assert expects_head(architectures, tables, tensors) is expected
+
+
+UNREAD = "config.json is empty"
+
+
+@pytest.mark.parametrize(
+    ("tables", "equal", "word", "reason"),
+    [
+        ([TOKEN], None, "unknown", "only wte is stored; config.json is empty"),
+        ([HEAD], None, "unknown", "only lm_head is stored; config.json is empty"),
+        ([], None, "unknown", "no token table and no head were found; config.json is empty"),
+        ([TOKEN, HEAD], False, "unknown", "wte and lm_head differ; config.json is empty"),
+        ([TOKEN, HEAD], True, "tied-stored-twice",
+         "wte and lm_head are bit-equal: 4.1 MB are redundant"),
+        ([table(Role.TOKEN, "a", storage="1"), table(Role.OUTPUT, "b", storage="1")], None, "tied",
+         "a and b share one storage"),
+    ],
+)  # fmt: skip
+def test_a_config_that_cannot_be_read_leaves_only_what_is_beyond_doubt(
+    tables: list[EmbeddingTable], equal: bool | None, word: str, reason: str
+) -> None:
+    tying = verdict(None, tables, equal, unread=UNREAD)
+    assert (tying.verdict, tying.reason) == (word, reason)

@@ -167,6 +167,9 @@ CASES: dict[str, Case] = {
         ),
         words=("infinite", "64 usable"),
     ),
+    "EMB117": Case(
+        config(pad_token_id="0"), config(pad_token_id=0), words=('pad_token_id is "0"',)
+    ),
     "EMB120": Case(adapter(108), adapter(104), base=Model(), words=("108", "104")),
     "EMB121": Case(rows(100), rows(104), base=Model(), words=("4 fewer",)),
     "EMB122": Case(rows(112), rows(104), base=Model(), words=("8 more",)),
@@ -262,6 +265,11 @@ CASES: dict[str, Case] = {
         files(tokenizer_config={"auto_map": {"AutoTokenizer": ["a.B", None]}}),
         words=("a.B", "not run"),
     ),
+    "EMB309": Case(
+        tokens(decoder={"type": "ByteLvel"}),
+        tokens(decoder={"type": "Fuse"}),
+        words=("refuses the decoder of tokenizer.json", "ByteLvel"),
+    ),
     "EMB401": Case(
         model(tensors={EMBED: (104, 1), HEAD: (96, 1)}),
         model(tensors={EMBED: (104, 1), HEAD: (104, 1)}),
@@ -284,6 +292,11 @@ CASES: dict[str, Case] = {
         model(files={"model-2.safetensors.part": b"half"}),
         model(),
         words=("1 download did not end", "model-2.safetensors.part"),
+    ),
+    "EMB606": Case(
+        model(tensors={"conv.weight": (3, 3)}, config={"vocab_size": 104}),
+        model(tensors={EMBED: (104, 1)}),
+        words=("no token table and no output head among 1 tensor",),
     ),
     "EMB603": Case(
         model(tensors={}, files={"model.safetensors": b"\xff" * 100}),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -94,3 +96,50 @@ def test_memory_does_not_grow_with_the_file(way: str, tmp_path: Path) -> None:
         [sys.executable, "-c", PROGRAM, str(path), way], capture_output=True, text=True, check=True
     )
     assert int(run.stdout) < 16
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_file_is_named_and_never_opened(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to(os.devnull)
+    with socket.socket(socket.AF_UNIX) as listener:
+        here = Path.cwd()
+        os.chdir(tmp_path)  # the path of a socket has at most some 100 bytes
+        try:
+            listener.bind("socket")
+        finally:
+            os.chdir(here)
+        kinds = {"folder": "a folder", "pipe": "a named pipe", "socket": "a socket"}
+        for name, kind in {**kinds, "device": "a device"}.items():
+            with pytest.raises(SourceError) as raised:
+                LocalFile(tmp_path / name, name)
+            assert raised.value.message == f"{tmp_path / name} is {kind}, not a file"
+
+
+def test_a_folder_in_place_of_a_file_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "config.json").mkdir()
+    (tmp_path / "original").mkdir()
+    (tmp_path / "original" / "tokenizer.json").mkdir()
+    assert LocalFolder(tmp_path, "m").names() == ("config.json", "original/tokenizer.json")
+
+
+def test_links_that_lead_back_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "b").write_text("x")
+    (tmp_path / "root").symlink_to("/")
+    (tmp_path / "self").symlink_to(".")
+    (tmp_path / "below" / "up").symlink_to("..")
+    (tmp_path / "loop").symlink_to("loop")
+    names = LocalFolder(tmp_path, "m").names()
+    assert names == ("a", "below/b", "loop")
+    with pytest.raises(SourceError, match="is a link to loop, which does not exist"):
+        LocalFile(tmp_path / "loop", "loop")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
+def test_a_closed_folder_below_hides_only_itself(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "closed").mkdir(mode=0o000)
+    assert LocalFolder(tmp_path, "m").names() == ("a",)

@@ -9,14 +9,15 @@ from embcalc.checkpoints.base import Checkpoint, empty_names
 from embcalc.checkpoints.choose import choose, leftover, unfinished, weight_files
 from embcalc.checkpoints.index import SUFFIX, read_index
 from embcalc.checkpoints.indexed import open_partly
-from embcalc.checkpoints.messages import listed
+from embcalc.checkpoints.messages import counted, listed
 from embcalc.checkpoints.noted import with_problems
 from embcalc.checkpoints.quantised import unfolded
 from embcalc.checkpoints.sharded import open_files, open_indexed
 from embcalc.checkpoints.sniff import SUFFIXES, Kind, identify, refusal, suffix_of
 from embcalc.core.diagnosis import empty_tables
 from embcalc.core.files import File, Folder
-from embcalc.errors import CheckpointError, EmbcalcError
+from embcalc.core.findings import Problem, Severity
+from embcalc.errors import CheckpointError, EmbcalcError, SourceError, UnreachableError
 
 _WEIGHTS = "*.safetensors, *.bin, *.pt, *.gguf, *.npz or *.npy"
 """What files of weights are called."""
@@ -105,8 +106,38 @@ def _open_folder(folder: Folder, wanted: Wanted) -> Checkpoint:
     if indexes and alone is None and not _only_other_family(indexes[0], files):
         return _noted(_open_index(folder, indexes[0], wanted), names, files)
     if files:
-        return _open_choice(folder, files, names)
+        return _beside_index(folder, indexes, names, _open_choice(folder, files, names))
     return _open_below(folder, names, wanted)
+
+
+def _beside_index(
+    folder: Folder, indexes: Sequence[str], names: Sequence[str], checkpoint: Checkpoint
+) -> Checkpoint:
+    """Notice indexes that were passed over and that would mislead whoever follows them."""
+    problems = []
+    for name in indexes:
+        try:
+            shards = set(read_index(folder, name).weight_map.values())
+        except UnreachableError:
+            raise
+        except (CheckpointError, SourceError) as error:
+            problems.append(_passed_over(name, checkpoint, error.message))
+            continue
+        absent = sorted(shards.difference(names))
+        if absent:
+            verb = "is" if len(absent) == 1 else "are"
+            what = f"{counted(len(absent), 'shard')} of {name} {verb} absent ({listed(absent)})"
+            problems.append(_passed_over(name, checkpoint, what))
+    return with_problems(checkpoint, problems)
+
+
+def _passed_over(index: str, checkpoint: Checkpoint, what: str) -> Problem:
+    return Problem(
+        f"{what}; {checkpoint.files[0]} was read",
+        hint=f"remove {index}: some loaders look for an index first",
+        file=index,
+        severity=Severity.WARNING,
+    )
 
 
 def _only_other_family(index: str, files: Sequence[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ from embcalc.errors import EmbcalcError, UsageError
 
 if TYPE_CHECKING:
     from embcalc.core.reports.check import CheckReport
-    from embcalc.core.reports.check_run import CheckRun
+    from embcalc.core.reports.check_run import CheckRun, Unreadable
 
 _OF_ONE_MODEL = (
     FindingsFormat.TEXT,
@@ -99,11 +100,20 @@ def exit_code(run: CheckRun) -> ExitCode:
 
 
 def _say_unreadable(run: CheckRun) -> None:
+    """Say one line a model, then each hint once: it is often the same one for many."""
     from embcalc.core.safe_text import safe
 
     for item in run.unreadable:
-        named = run.single or item.error.startswith(item.model)
-        where = "" if named else f"{safe(item.model)}: "
+        where = "" if run.single or _names(item) else f"{safe(item.model)}: "
         typer.echo(f"error: {where}{safe(item.error)}", err=True)
-        if item.hint:
-            typer.echo(f"hint: {safe(item.hint)}", err=True)
+    hints = dict.fromkeys(item.hint for item in run.unreadable if item.hint)
+    if len(hints) == 1:
+        typer.echo(f"hint: {safe(next(iter(hints)))}", err=True)
+    elif hints:
+        typer.echo("hint: see the result, or check one of them alone, for what to do", err=True)
+
+
+def _names(item: Unreadable) -> bool:
+    """Whether the error itself says which model it is about."""
+    words = re.split(r"[\s:,]+", item.error)
+    return any(word == item.model or word.startswith(f"{item.model}/") for word in words)

@@ -11,11 +11,14 @@ from embcalc.core.config_keys import (
     FACTORISED_KEYS,
     HIDDEN_KEYS,
     LESSER_HIDDEN_KEYS,
+    TIE_KEY,
     VOCABULARY_KEYS,
     Level,
     levels,
 )
+from embcalc.core.config_types import note_wrong_types
 from embcalc.core.design_rows import DesignRows, design_rows
+from embcalc.core.findings import Problem
 from embcalc.core.limits import LARGEST_ROWS, LARGEST_WIDTH
 from embcalc.core.side_tables import SideTable, side_tables
 from embcalc.core.special_ids import SpecialId, special_ids
@@ -52,6 +55,8 @@ class ModelConfig:
     tied_source: TiedSource
     tied_from: str
     """The key, or the class, or why it is unknown."""
+    tied_refused: bool = False
+    """Whether a key says so with a value that is neither true nor false."""
     architectures: tuple[str, ...]
     """Class names, `LlamaForCausalLM`."""
     dtype: str | None
@@ -69,7 +74,9 @@ class ModelConfig:
     """What was assumed or contradicts itself, one sentence each."""
 
 
-def parse_config(document: Mapping[str, Any], file: str = "config.json") -> ModelConfig:
+def parse_config(
+    document: Mapping[str, Any], file: str = "config.json", wrong: list[Problem] | None = None
+) -> ModelConfig:
     """Read a configuration of any model, nested and old spellings included.
 
     V is the text configuration's, else the class default of that configuration, else the outer
@@ -78,20 +85,24 @@ def parse_config(document: Mapping[str, Any], file: str = "config.json") -> Mode
     Args:
         document: the parsed JSON object.
         file: the name that sources and messages use.
+        wrong: takes the values of a wrong type, which count as unknown then; None raises the
+            first one that matters.
 
     Raises:
-        ConfigError: it is no JSON object, or a size in it is no positive whole number.
+        ConfigError: it is no JSON object, or a value that matters is of a wrong type.
     """
     if not isinstance(document, Mapping):
         raise ConfigError(
             f"{file} holds no JSON object", hint="it should begin with { and name a model_type"
         )
-    chain = levels(document, file)
+    chain = levels(document, file, wrong)
+    if wrong is not None:
+        note_wrong_types(chain)
     outer, text = chain[0], chain[-1]
     vocabulary = _vocabulary(chain)
     hidden = _hidden(chain)
     width = _embedding_width(text, vocabulary, hidden)
-    tied, tied_source, tied_from = _tying(chain)
+    tying = _tying(chain)
     encoder, decoder = _two_vocabularies(outer, text)
     text_type = _text_type(chain)
     return ModelConfig(
@@ -106,9 +117,10 @@ def parse_config(document: Mapping[str, Any], file: str = "config.json") -> Mode
         embedding_size=width[0] if width else None,
         embedding_source=width[1] if width else None,
         head_width=_head_width(text, width),
-        tied=tied,
-        tied_source=tied_source,
-        tied_from=tied_from,
+        tied=tying[0],
+        tied_source=tying[1],
+        tied_from=tying[2],
+        tied_refused=any(level.refused([TIE_KEY]) for level in chain),
         architectures=_architectures(outer),
         dtype=_dtype(chain),
         special_ids=tuple(_special_ids(chain)),
@@ -133,7 +145,7 @@ Found = tuple[int, str]
 def _vocabulary(chain: Sequence[Level]) -> Found | None:
     text = chain[-1]
     stated = text.first_whole(VOCABULARY_KEYS, LARGEST_ROWS)
-    if stated:
+    if stated or text.refused(VOCABULARY_KEYS):
         return stated
     default = class_defaults(text.model_type)
     if default and default.vocab_size:
@@ -153,7 +165,7 @@ def _vocabulary(chain: Sequence[Level]) -> Found | None:
 def _hidden(chain: Sequence[Level]) -> Found | None:
     text = chain[-1]
     stated = text.first_whole(HIDDEN_KEYS, LARGEST_WIDTH)
-    if stated:
+    if stated or text.refused(HIDDEN_KEYS):
         return stated
     for model_type in (text.model_type, _text_type(chain)):
         default = class_defaults(model_type)
@@ -181,9 +193,12 @@ def _head_width(text: Level, embedding: Found | None) -> int | None:
 
 def _tying(chain: Sequence[Level]) -> tuple[bool | None, TiedSource, str]:
     for level in reversed(chain):
-        stated = level.boolean("tie_word_embeddings")
+        stated = level.boolean(TIE_KEY)
         if stated is not None:
-            return stated, "config", f"{level.path}tie_word_embeddings"
+            return stated, "config", f"{level.path}{TIE_KEY}"
+        refused = level.refused([TIE_KEY])
+        if refused:
+            return None, "assumed", refused
     for default in _classes_by_say_in_tying(chain):
         if default.tied is not None:
             return default.tied, "class-default", f"class default of {default.model_type}"
@@ -226,12 +241,12 @@ def _two_vocabularies(outer: Level, text: Level) -> tuple[int | None, int | None
         decoder = text.whole(second, LARGEST_ROWS)
         if encoder and decoder:
             return encoder, decoder
-    parts = (outer.document.get("encoder"), outer.document.get("decoder"))
+    parts = {key: outer.document.get(key) for key in ("encoder", "decoder")}
     sizes = [
-        Level(part, "config.json:").first_whole(VOCABULARY_KEYS, LARGEST_ROWS)
+        Level(part, f"{outer.path}{key}.", outer.wrong).first_whole(VOCABULARY_KEYS, LARGEST_ROWS)
         if isinstance(part, Mapping)
         else None
-        for part in parts
+        for key, part in parts.items()
     ]
     encoder_size, decoder_size = sizes
     return (encoder_size[0], decoder_size[0]) if encoder_size and decoder_size else (None, None)

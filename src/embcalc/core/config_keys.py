@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from embcalc.core.class_defaults import class_defaults
+from embcalc.core.findings import Problem, Severity
 from embcalc.errors import ConfigError
 
 TEXT_KEYS = (
@@ -53,6 +55,7 @@ LESSER_HIDDEN_KEYS = ("embedding_size", "hidden_dim")
 """They mean the model's width only where nothing else does."""
 FACTORISED_KEYS = ("word_embed_proj_dim", "input_embedding_size", "embedding_size")
 """Widths of a token table that is narrower or wider than the model."""
+TIE_KEY = "tie_word_embeddings"
 
 DEEPEST = 3
 """Levels of nesting that are followed: two are known (`thinker_config.text_config`)."""
@@ -65,6 +68,8 @@ class Level:
     document: Mapping[str, Any]
     path: str
     """`config.json:` or `config.json:text_config.`."""
+    wrong: list[Problem] | None = field(default=None, compare=False, repr=False)
+    """Where values of a wrong type are noted, to count as unknown; None raises them."""
 
     @property
     def model_type(self) -> str | None:
@@ -76,7 +81,8 @@ class Level:
         """A positive whole number, or None where the key is absent or null.
 
         Raises:
-            ConfigError: the value is something else, or beyond `limit`.
+            ConfigError: the value is something else, or beyond `limit`, and wrong values are
+                not noted.
         """
         value = self.document.get(key)
         if value is None:
@@ -84,15 +90,11 @@ class Level:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ConfigError(
-                f"{self.path}{key} is {_shown(value)}, not a whole number",
-                hint="correct it in the file",
-            )
+            self.refuse(key, ", not a whole number")
+            return None
         if not 0 < value <= limit:
-            raise ConfigError(
-                f"{self.path}{key} is {_shown(value)}: it must be between 1 and {limit:,}",
-                hint="correct it in the file",
-            )
+            self.refuse(key, f": it must be between 1 and {limit:,}")
+            return None
         return value
 
     def first_whole(self, keys: Iterable[str], limit: int) -> tuple[int, str] | None:
@@ -104,14 +106,49 @@ class Level:
         return None
 
     def boolean(self, key: str) -> bool | None:
-        """A true or false; anything else counts as absent."""
+        """A true or false, also written as 1 or 0; None where the key is absent or null.
+
+        Raises:
+            ConfigError: the value is something else, and wrong values are not noted.
+        """
         value = self.document.get(key)
-        return value if isinstance(value, bool) else None
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int) and value in (0, 1):
+            return bool(value)
+        self.refuse(key, ", neither true nor false")
+        return None
+
+    def refuse(self, key: str, why: str, severity: Severity | None = None) -> None:
+        """Note, or raise, that a value cannot be used.
+
+        Args:
+            key: of this level.
+            why: how the sentence goes on behind the value.
+            severity: where it is no error.
+
+        Raises:
+            ConfigError: wrong values are not noted.
+        """
+        message = f"{self.path}{key} is {_shown(self.document[key])}{why}"
+        if self.wrong is None:
+            raise ConfigError(message, hint="correct it in the file")
+        if all(known.message != message for known in self.wrong):
+            file = self.path.partition(":")[0]
+            self.wrong.append(Problem(message, "correct it in the file", file, severity=severity))
+
+    def refused(self, keys: Iterable[str]) -> str | None:
+        """What was noted about one of some keys; None for nothing."""
+        begins = tuple(f"{self.path}{key} is " for key in keys)
+        noted = (problem.message for problem in self.wrong or ())
+        return next((message for message in noted if message.startswith(begins)), None)
 
 
-def levels(document: Mapping[str, Any], file: str) -> tuple[Level, ...]:
+def levels(
+    document: Mapping[str, Any], file: str, wrong: list[Problem] | None = None
+) -> tuple[Level, ...]:
     """The configuration and the text configurations nested in it, the outermost first."""
-    return tuple(_descend(Level(document, f"{file}:"), DEEPEST))
+    return tuple(_descend(Level(document, f"{file}:", wrong), DEEPEST))
 
 
 def _descend(level: Level, depth: int) -> Iterator[Level]:
@@ -122,7 +159,7 @@ def _descend(level: Level, depth: int) -> Iterator[Level]:
     for key in keys:
         nested = level.document.get(key)
         if isinstance(nested, Mapping):
-            inner = tuple(_descend(Level(nested, f"{level.path}{key}."), depth - 1))
+            inner = tuple(_descend(Level(nested, f"{level.path}{key}.", level.wrong), depth - 1))
             if any(_speaks_text(item) for item in inner):
                 yield from inner
                 return
@@ -136,5 +173,6 @@ def _speaks_text(level: Level) -> bool:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    """A JSON value as the file has it."""
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -50,6 +50,10 @@ class ModelFacts:
     config: ModelConfig | None = None
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """config.json as it is."""
+    config_absent: str | None = None
+    """Why a config.json that is there says nothing; None where it speaks or is not there."""
+    wrong_values: tuple[Problem, ...] = ()
+    """Values of config.json and its kin that are of a wrong type; they count as unknown."""
     other_ids: tuple[SpecialId, ...] = ()
     """Special ids of generation_config.json and of the processor's files."""
     tables: tuple[EmbeddingTable, ...] = ()
@@ -60,6 +64,10 @@ class ModelFacts:
     """What opening the checkpoint noticed and survived."""
     headers_unread: str | None = None
     """Why the headers of some shards were not read; None where all were."""
+    tensors: int | None = None
+    """Tensors in the weights; None where their headers were not read."""
+    checkpoint_file: str | None = None
+    """The first file that tensors were looked for in."""
     no_weights: str | None = None
     """Why no tensor headers were read; None where they were."""
     adapter: AdapterTables | None = None
@@ -71,12 +79,13 @@ class ModelFacts:
     def lacks(self, need: str) -> str | None:
         """Say why something is missing: one phrase; None where it is there."""
         rows = self._why_no_rows()
+        no_size = f"no {'usable ' if self.wrong_values else ''}vocab_size in config.json"
         known: dict[str, tuple[object, str]] = {
             "config": (self.config, "no config.json that can be read"),
             "weights": (self.embedding_rows, rows),
             "tokenizer": (self.tokenizer.vocabulary, self.tokenizer.absent),
-            "size": (self.limit, f"{rows}, and no vocab_size in config.json"),
-            "vocab_size": (self.vocab_size, "no vocab_size in config.json"),
+            "size": (self.limit, f"{rows}, and {no_size}"),
+            "vocab_size": (self.vocab_size, no_size),
             "head": (self.head_rows, "no output head of its own"),
             "base": (self.base, "no --base"),
             "against": (self.against, "no --against"),
@@ -116,6 +125,11 @@ class ModelFacts:
     def table(self, role: Role) -> EmbeddingTable | None:
         """The first table of a role."""
         return next((table for table in self.tables if table.role is role), None)
+
+    @property
+    def without_table_by_design(self) -> bool:
+        """Whether the class looks no ids up in a table (CANINE hashes characters)."""
+        return "canine" in self.model_types
 
     @property
     def embedding(self) -> EmbeddingTable | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from embcalc.core.findings import Problem
 from embcalc.core.special_ids import SpecialId
 from embcalc.core.vocabulary import Vocabulary
 
@@ -107,6 +108,10 @@ class TokenizerFacts:
     base_holes_by_design: bool = False
     """Whether the format leaves ids unused on purpose."""
     problems: tuple[FileProblem, ...] = ()
+    parts: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """Of a tokenizer.json: the JSON of its parts, without the vocabulary."""
+    unloadable: tuple[Problem, ...] = ()
+    """Parts that the tokenizers library refuses, where it was asked."""
 
     def named_id(self, name: str) -> NamedSpecial | None:
         """The special token of a purpose (`eos_token`), or None."""

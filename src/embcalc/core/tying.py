@@ -61,6 +61,7 @@ def verdict(
     equal: Equality = None,
     *,
     has_head: bool | None = None,
+    unread: str | None = None,
 ) -> Tying:
     """Judge from what the config says, which tables are stored, and whether they are equal.
 
@@ -70,15 +71,34 @@ def verdict(
         tables: as `embedding_tables` gives them; the first token table and the first head count.
         equal: asked only when both are stored, apart and of one shape; None means not checked.
         has_head: False for a model that computes no logits (`expects_head`).
+        unread: why a config that is there does not say whether they are tied. Without its word,
+            only equality and a shared storage are beyond doubt.
     """
     listed = tuple(tables)
     token = next((table for table in listed if table.role is Role.TOKEN), None)
     head = next((table for table in listed if table.role is Role.OUTPUT), None)
     if token is None:
-        return _without_token(config_tied, head)
-    if head is None:
-        return _without_head(config_tied, token, has_head)
-    return _with_both(config_tied, token, head, equal)
+        judged = _without_token(config_tied, head)
+    elif head is None:
+        judged = _without_head(config_tied, token, has_head)
+    else:
+        judged = _with_both(config_tied, token, head, equal)
+    if unread is None or judged.verdict == "tied-stored-twice" or _share_storage(token, head):
+        return judged
+    return Tying("unknown", f"{_what_is_stored(token, head)}; {unread}")
+
+
+def _share_storage(token: EmbeddingTable | None, head: EmbeddingTable | None) -> bool:
+    if token is None or head is None or token.tensor.storage is None:
+        return False
+    return token.tensor.storage == head.tensor.storage
+
+
+def _what_is_stored(token: EmbeddingTable | None, head: EmbeddingTable | None) -> str:
+    if token is not None and head is not None:
+        return f"{token.name} and {head.name} differ"
+    stored = token or head
+    return f"only {stored.name} is stored" if stored else "no token table and no head were found"
 
 
 def _without_token(config_tied: Said, head: EmbeddingTable | None) -> Tying:
@@ -105,7 +125,7 @@ def _with_both(
     config_tied: Said, token: EmbeddingTable, head: EmbeddingTable, equal: Equality
 ) -> Tying:
     both = f"{token.name} and {head.name}"
-    if token.tensor.storage is not None and token.tensor.storage == head.tensor.storage:
+    if _share_storage(token, head):
         return Tying("tied", f"{both} share one storage")
     if (token.rows, token.width) != (head.rows, head.width):
         shapes = f"[{token.rows}, {token.width}] and [{head.rows}, {head.width}]"

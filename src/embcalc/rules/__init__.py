@@ -9,6 +9,7 @@ from embcalc.core.findings import Rule
 from embcalc.core.row_facts import RowFacts
 from embcalc.rules import (
     checkpoint_files,
+    configs,
     ids,
     pairs,
     positions,
@@ -37,6 +38,7 @@ HEADER_RULES: tuple[Rule[ModelFacts], ...] = (
     sizes.vocabulary_shard,
     ids.tokens_beyond_the_base,
     positions.max_length_beyond_positions,
+    configs.config_value_of_wrong_type,
     rows.adapter_rows_differ_from_base,
     rows.fewer_rows_than_base,
     rows.more_rows_than_base,
@@ -60,10 +62,12 @@ HEADER_RULES: tuple[Rule[ModelFacts], ...] = (
     tokenizer_files.duplicate_entries,
     tokenizer_files.blank_lines,
     tokenizer_files.tokenizer_is_code,
+    tokenizer_files.tokenizer_cannot_be_loaded,
     sizes.tied_tables_differ_in_rows,
     checkpoint_files.broken_checkpoint_files,
     checkpoint_files.untidy_checkpoint_files,
     checkpoint_files.unreadable_weights,
+    checkpoint_files.no_token_table,
 )
 """Rules that need headers and text files only, by code: `check-vocab` runs these."""
 ROW_RULES: tuple[Rule[RowFacts], ...] = (

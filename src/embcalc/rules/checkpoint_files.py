@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Problem, Severity, rule
 from embcalc.core.row_facts import RowFacts
+from embcalc.core.wording import count
 
 
 @rule("EMB603", Severity.ERROR)
@@ -97,3 +98,39 @@ def values_are_no_weights(facts: RowFacts) -> Iterator[Problem]:
         339 matrices with weights
     """
     yield from facts.value_problems
+
+
+@rule("EMB606", Severity.WARNING)
+def no_token_table(facts: ModelFacts) -> Iterator[Problem]:
+    """The weights hold no token table and no output head, so nothing about rows is checked.
+
+    A file without any tensor is an error: whatever wrote it lost the model. Tables under unknown
+    names are found by their size where the configuration states vocab_size. Models without a
+    vocabulary (vision, audio) have none: a note.
+
+    Fix: save the whole state_dict; see what the file holds with `embcalc inspect FILE`.
+
+    Before:
+        model.safetensors: 0 tensors
+    After:
+        model.safetensors: model.embed_tokens.weight and the others
+    """
+    if facts.tensors is None or facts.adapter or facts.tables or facts.without_table_by_design:
+        return
+    if any(problem.severity is Severity.ERROR for problem in facts.checkpoint_problems):
+        return  # the table may lie in what is missing, and EMB601 says so
+    if not facts.tensors:
+        yield Problem(
+            "the weights hold no tensors at all",
+            hint="save the model again: whatever wrote this file lost it",
+            file=facts.checkpoint_file,
+            severity=Severity.ERROR,
+        )
+        return
+    textual = facts.vocab_size is not None or facts.tokenizer.vocabulary is not None
+    yield Problem(
+        f"no token table and no output head among {count(facts.tensors, 'tensor')}",
+        hint="is it the whole model? embcalc inspect --tensor NAME takes a table by its name",
+        file=facts.checkpoint_file,
+        severity=None if textual else Severity.NOTE,
+    )

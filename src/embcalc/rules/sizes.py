@@ -115,7 +115,9 @@ def nested_vocab_size_differs(facts: ModelFacts) -> Iterator[Problem]:
         {"text_config": {"vocab_size": 151552}}
     """
     config = facts.config
-    if config is None or config.outer_vocab_size in (None, config.vocab_size):
+    if config is None or config.vocab_size is None:
+        return
+    if config.outer_vocab_size in (None, config.vocab_size):
         return
     if (config.vocab_source or "").startswith("class default"):
         return

@@ -218,3 +218,22 @@ def tokenizer_is_code(facts: ModelFacts) -> Iterator[Problem]:
             hint="give the ids with --tokenizer tokenizer.json where there is a fast version",
             file=facts.tokenizer.config_file,
         )
+
+
+@rule("EMB309", Severity.ERROR, "tokenizer")
+def tokenizer_cannot_be_loaded(facts: ModelFacts) -> Iterator[Problem]:
+    """The tokenizers library refuses a part of tokenizer.json.
+
+    Its vocabulary can be read, so ids are checked; but loading fails, most often with "data did
+    not match any variant of untagged enum". Each part is given to the installed library: a part
+    of a newer kind than it knows fails on this machine as well.
+
+    Fix: take the original model's file, or save the tokenizer again; upgrade tokenizers where the
+    file is newer.
+
+    Before:
+        tokenizer.json: "pre_tokenizer": {"type": "ByteLvel"}
+    After:
+        tokenizer.json: "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, …}
+    """
+    yield from facts.tokenizer.unloadable

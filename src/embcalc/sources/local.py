@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from io import FileIO
@@ -15,6 +16,24 @@ from embcalc.errors import SourceError
 
 MAX_DEPTH = 3
 """Folders below the model's own that are looked into."""
+_ALWAYS_FILES = frozenset(
+    {
+        "config.json", "generation_config.json", "adapter_config.json",
+        "processor_config.json", "preprocessor_config.json",
+        "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+        "added_tokens.json", "chat_template.jinja", "tokenizer.model", "vocab.json", "vocab.txt",
+        "merges.txt", "model.safetensors", "pytorch_model.bin", "adapter_model.safetensors",
+        "model.safetensors.index.json", "pytorch_model.bin.index.json",
+    }
+)  # fmt: skip
+"""Names that are listed even where a folder bears them, so that reading it says what is wrong."""
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISCHR, "a device"),
+)
 
 
 _DROP_BYTES = 4 << 20
@@ -22,16 +41,24 @@ _DROP_BYTES = 4 << 20
 
 
 class LocalFile:
-    """A file of the local file system."""
+    """A file of the local file system.
+
+    Raises:
+        SourceError: there is none, or something else bears its name. Opening a pipe would wait
+            for whoever writes to it.
+    """
 
     def __init__(self, path: Path, name: str) -> None:
         self._path = path
         self.name = name
-        remember(str(path.resolve()))
+        remember(os.path.realpath(path))
         try:
-            self.size = path.stat().st_size
+            found = path.stat()
         except OSError as error:
             raise _unreadable(path, error) from error
+        if not stat.S_ISREG(found.st_mode):
+            raise _no_file(path, found.st_mode)
+        self.size = found.st_size
 
     @property
     def local_path(self) -> str:
@@ -152,11 +179,41 @@ def _walk(folder: Path, prefix: str, depth: int) -> Iterator[str]:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
-            if entry.is_dir():
-                if depth:
-                    yield from _walk(folder / entry.name, f"{prefix}{entry.name}/", depth - 1)
-            else:
+            if not _is_folder(entry):
                 yield f"{prefix}{entry.name}"
+                continue
+            if entry.name in _ALWAYS_FILES:
+                yield f"{prefix}{entry.name}"
+            if depth and not _leads_back(entry):
+                yield from _below(folder / entry.name, f"{prefix}{entry.name}/", depth - 1)
+
+
+def _below(folder: Path, prefix: str, depth: int) -> Iterator[str]:
+    """Walk a folder below the model's own; one that may not be read holds nothing for us."""
+    try:
+        yield from _walk(folder, prefix, depth)
+    except PermissionError:
+        return
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _leads_back(entry: os.DirEntry[str]) -> bool:
+    """Whether a link leads to a folder that it lies in."""
+    if not entry.is_symlink():
+        return False
+    holding = Path(os.path.realpath(Path(entry.path).parent))
+    return Path(os.path.realpath(entry.path)) in (holding, *holding.parents)
+
+
+def _no_file(path: Path, mode: int) -> SourceError:
+    kind = next((name for test, name in _KINDS if test(mode)), "no regular file")
+    return SourceError(f"{path} is {kind}, not a file", hint="put the file itself in its place")
 
 
 def _unreadable(path: Path, error: OSError) -> SourceError:

@@ -50,6 +50,7 @@ def assemble(folder: Folder, base: BaseRead, settings: Settings, prefix: str) ->
         siblings=siblings(folder, vocabulary, prefix, problems),
         open_ended=base.open_ended,
         base_holes_by_design=base.holes_by_design,
+        parts=base.parts,
         problems=tuple(problems),
     )
 

@@ -28,6 +28,8 @@ class BaseRead:
     open_ended: bool = False
     """Whether code adds special tokens that no file lists."""
     holes_by_design: bool = False
+    parts: Mapping[str, bytes] = field(default_factory=dict)
+    """Of a tokenizer.json: the JSON of its parts, without the vocabulary."""
 
     @property
     def count(self) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from embcalc.core.files import Folder, read_small
-from embcalc.errors import TokenizerError
+from embcalc.errors import EmbcalcError, TokenizerError
 from embcalc.tokenizers.base import BaseRead, Reader
 from embcalc.tokenizers.byte_level import MAKERS
 from embcalc.tokenizers.fairseq_dict import read_fairseq_dict
@@ -80,7 +80,7 @@ def kind_of(folder: Folder, settings: Settings) -> str:
     try:
         content = read_small(folder, "config.json")
         kind = msgspec.json.decode(content, type=_Config).model_type if content else None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (EmbcalcError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         kind = None
     plain = (kind or "").replace("-", "").replace("_", "").lower()
     return _BY_MODEL.get(plain, plain)

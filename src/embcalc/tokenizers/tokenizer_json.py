@@ -16,7 +16,20 @@ from embcalc.tokenizers.files import check_ids, decode_json, read_bytes
 from embcalc.tokenizers.repeated import repeated_keys, repeated_texts
 
 NAME = "tokenizer.json"
+PARTS = (
+    "version", "truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder"
+)  # fmt: skip
+"""What stands in a tokenizer.json beside the vocabulary."""
+_ANY_MODEL = {
+    "vocab": {"a": 0},
+    "merges": [],
+    "unk_token": "a",
+    "continuing_subword_prefix": "##",
+    "max_input_chars_per_word": 100,
+}
+"""What a model of any type but Unigram may hold."""
 _NULL = msgspec.Raw(b"null")
+_VERSION = msgspec.Raw(b'"1.0"')
 
 
 class _AddedToken(msgspec.Struct, gc=False):
@@ -32,12 +45,14 @@ class _Model(msgspec.Struct):
 
 class _Tokenizer(msgspec.Struct):
     model: _Model
-    added_tokens: list[_AddedToken] | None = None
+    version: msgspec.Raw = _VERSION
+    truncation: msgspec.Raw = _NULL
+    padding: msgspec.Raw = _NULL
+    added_tokens: msgspec.Raw = _NULL
     normalizer: msgspec.Raw = _NULL
     pre_tokenizer: msgspec.Raw = _NULL
-    decoder: msgspec.Raw = _NULL
     post_processor: msgspec.Raw = _NULL
-    padding: msgspec.Raw = _NULL
+    decoder: msgspec.Raw = _NULL
 
 
 class _RawModel(msgspec.Struct):
@@ -65,10 +80,11 @@ def read_tokenizer_json(folder: Folder, name: str) -> BaseRead:
     in_order = len(base) == len(vocab) and is_in_order(base)
     if not in_order:
         check_ids(base, name)
-    check_ids([token.id for token in document.added_tokens or ()], name)
+    added = _added(document.added_tokens, name)
+    check_ids([token.id for token in added], name)
     declared = [
         Declared(text=token.content, id=token.id, special=token.special, file=name)
-        for token in document.added_tokens or ()
+        for token in added
     ]
     vocabulary = Vocabulary(
         format=NAME,
@@ -84,7 +100,19 @@ def read_tokenizer_json(folder: Folder, name: str) -> BaseRead:
         base_count=len(vocab),
         emitted=tuple(_emitted(document, name)),
         duplicates=() if in_order else _twice(content, name, listed, base),
+        parts=_parts(document),
     )
+
+
+def _added(raw: msgspec.Raw, name: str) -> list[_AddedToken]:
+    return [] if bytes(raw) == b"null" else decode_json(raw, name, list[_AddedToken])
+
+
+def _parts(document: _Tokenizer) -> dict[str, bytes]:
+    parts = {name: bytes(getattr(document, name)) for name in PARTS}
+    if document.model.type not in (None, "Unigram"):
+        parts["model"] = msgspec.json.encode({"type": document.model.type, **_ANY_MODEL})
+    return parts
 
 
 def _base(vocab: dict[str, int] | list[tuple[str, float]]) -> dict[str, int]:

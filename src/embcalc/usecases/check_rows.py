@@ -13,6 +13,7 @@ from embcalc.core.row_facts import RowFacts, Rows, TableRows
 from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tying import expects_head, verdict
 from embcalc.errors import CheckpointError, SourceError
+from embcalc.usecases.documents import tying_unread
 from embcalc.usecases.gather import Gathered
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def row_facts(
         facts.tables,
         lambda: _equal(work.scans, tables),
         has_head=_has_head(facts, checkpoint),
+        unread=tying_unread(facts.config, facts.config_absent),
     )
     return RowFacts(
         model=facts,

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from embcalc.core.config import ModelConfig, parse_config
+from embcalc.core.config_keys import Level
+from embcalc.core.config_types import note_wrong_ids
 from embcalc.core.facts import ModelFacts
 from embcalc.core.files import Folder
+from embcalc.core.findings import Problem
 from embcalc.core.roles import embedding_tables
 from embcalc.core.special_ids import SpecialId, special_ids
 from embcalc.core.tables import EmbeddingTable
 from embcalc.core.tokenizer_facts import FileProblem, TokenizerFacts
 from embcalc.core.wording import listed
-from embcalc.errors import ConfigError, EmbcalcError, SourceError
+from embcalc.errors import EmbcalcError, SourceError
 from embcalc.sources import Located, locate
 from embcalc.tokenizers import is_tokenizer_file, read_tokenizer
+from embcalc.tokenizers.loadable import unloadable_parts
 from embcalc.tokenizers.settings import problem_of
 from embcalc.usecases.adapters import (
     ADAPTER_CONFIG,
@@ -27,6 +30,7 @@ from embcalc.usecases.adapters import (
     adapter_weights,
     new_rows,
 )
+from embcalc.usecases.documents import pointer, read_object
 
 if TYPE_CHECKING:
     from embcalc.checkpoints import Checkpoint
@@ -91,12 +95,15 @@ def gather_opened(address: str, tokenizer: str | None = None, *, weights: bool =
     place = locate(address)
     problems = _Problems(remote=not Path(address).exists())
     document = _document(place.folder, "config.json", problems)
-    config = _config(document, problems)
+    absent = problems.found[0].message if problems.found else None
+    wrong: list[Problem] = []
     facts = ModelFacts(
         model=address,
-        config=config,
-        document=document if isinstance(document, Mapping) else {},
-        other_ids=tuple(_other_ids(place.folder, problems)),
+        config=None if document is None else parse_config(document, wrong=wrong),
+        document=document or {},
+        config_absent=absent,
+        other_ids=tuple(_other_ids(place.folder, problems, wrong)),
+        wrong_values=tuple(wrong),
         tokenizer=_tokenizer(place, tokenizer),
     )
     facts, checkpoint = _with_weights(facts, place, problems, weights=weights)
@@ -136,51 +143,32 @@ def _refuse_nothing(facts: ModelFacts, place: Located, broken: EmbcalcError | No
 def _tokenizer(place: Located, tokenizer: str | None) -> TokenizerFacts:
     if tokenizer is not None:
         words = locate(tokenizer)
-        return read_tokenizer(words.folder, words.file)
+        return _judged(read_tokenizer(words.folder, words.file))
     file = place.file or ""
     own = file if is_tokenizer_file(file) or file.endswith(".gguf") else None
-    return read_tokenizer(place.folder, own)
+    return _judged(read_tokenizer(place.folder, own))
 
 
-def _document(folder: Folder, name: str, problems: _Problems) -> object:
-    if name not in folder.names():
-        return None
+def _judged(facts: TokenizerFacts) -> TokenizerFacts:
+    """Ask the tokenizers library whether it loads what was read."""
+    if facts.vocabulary is None or not facts.parts:
+        return facts
+    return replace(facts, unloadable=tuple(unloadable_parts(facts.parts, facts.vocabulary.file)))
+
+
+def _document(folder: Folder, name: str, problems: _Problems) -> dict[str, Any] | None:
     try:
-        content = folder.open(name).read()
-        if content.startswith(_LFS):
-            problems.found.append(_pointer(name))
-            return None
-        return json.loads(content)
+        return read_object(folder, name)
     except EmbcalcError as error:
         problems.add(name, error)
-    except (ValueError, RecursionError) as error:
-        problems.add(name, ConfigError(f"{name} is not valid JSON: {error}", "download it again"))
-    return None
-
-
-def _pointer(name: str) -> FileProblem:
-    return FileProblem(
-        file=name,
-        message=f"{name} is a Git LFS pointer, not the file itself",
-        hint="run 'git lfs pull', or download the file from the hub",
-        pointer=True,
-    )
-
-
-def _config(document: object, problems: _Problems) -> ModelConfig | None:
-    if document is None:
-        return None
-    try:
-        return parse_config(document)  # type: ignore[arg-type] # it refuses what is no object
-    except ConfigError as error:
-        problems.add("config.json", error)
         return None
 
 
-def _other_ids(folder: Folder, problems: _Problems) -> Iterator[SpecialId]:
+def _other_ids(folder: Folder, problems: _Problems, wrong: list[Problem]) -> Iterator[SpecialId]:
     for name in ID_FILES:
         document = _document(folder, name, problems)
-        if isinstance(document, Mapping):
+        if document is not None:
+            note_wrong_ids(Level(document, f"{name}:", wrong))
             yield from special_ids(document, f"{name}:")
 
 
@@ -206,7 +194,11 @@ def _with_weights(
         return replace(facts, no_weights="the weights cannot be read"), None
     tables = _tables(checkpoint.tensors, facts.config)
     facts = replace(
-        facts, checkpoint_problems=checkpoint.problems, headers_unread=checkpoint.unread
+        facts,
+        checkpoint_problems=checkpoint.problems,
+        tensors=len(checkpoint.tensors),
+        checkpoint_file=next(iter(checkpoint.files), None),
+        headers_unread=checkpoint.unread,
     )
     if is_adapter:
         document = _document(place.folder, ADAPTER_CONFIG, problems)
@@ -255,7 +247,7 @@ def _weights_problem(
                 pointers.append(name)
         except EmbcalcError:
             continue
-    problems.found.extend(_pointer(name) for name in pointers)
+    problems.found.extend(problem_of(name, pointer(name)) for name in pointers)
     if not pointers:
         name = file or (_candidates(folder.names()) or ["weights"])[0]
         problems.add(name, error, weights=True)

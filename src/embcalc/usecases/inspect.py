@@ -18,6 +18,7 @@ from embcalc.core.tables import Role
 from embcalc.core.tying import Tying, verdict
 from embcalc.errors import CheckpointError, UsageError
 from embcalc.rows.fingerprints import same_bits
+from embcalc.usecases.documents import tying_unread
 from embcalc.usecases.inspect_checkpoint import checkpoint_findings
 from embcalc.usecases.inspect_findings import findings
 from embcalc.usecases.inspect_scan import TOKEN_ROLES, ScannedTable, TableContext, scan_table
@@ -150,7 +151,13 @@ def _tying(model: Model, scanned: Sequence[ScannedTable]) -> Tying:
             model.checkpoint, token.table.name, head.table.name
         )
 
-    return verdict(model.tied_said, model.tables, equal, has_head=model.has_head)
+    return verdict(
+        model.tied_said,
+        model.tables,
+        equal,
+        has_head=model.has_head,
+        unread=tying_unread(model.config, model.config_absent),
+    )
 
 
 def _selected(

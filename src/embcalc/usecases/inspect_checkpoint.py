@@ -23,6 +23,11 @@ def checkpoint_findings(
         scanned: tables whose rows were all read, of which nothing is read again.
         whole: whether the other matrices of a local checkpoint are looked into.
     """
+    if model.config_absent is not None:
+        yield _finding(
+            "files", Problem(model.config_absent, "put the original model's in its place")
+        )
+    yield from (_finding("files", problem) for problem in model.wrong_values)
     yield from (_finding("files", problem) for problem in model.checkpoint.problems)
     part = slice_of(model.tables, model.config.vocab_size if model.config else None)
     if part is not None:

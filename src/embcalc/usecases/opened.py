@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,15 +12,22 @@ from embcalc.checkpoints import Checkpoint, Wanted, open_checkpoint
 from embcalc.core.blocks import RowBlock
 from embcalc.core.config import ModelConfig, parse_config
 from embcalc.core.display import token_text
-from embcalc.core.files import Folder, read_small
-from embcalc.core.findings import Severity
+from embcalc.core.files import Folder
+from embcalc.core.findings import Problem, Severity
 from embcalc.core.roles import embedding_tables
 from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tying import expects_head
 from embcalc.core.vocabulary import Vocabulary
-from embcalc.errors import CheckpointError, ConfigError, TokenizerError
+from embcalc.errors import (
+    CheckpointError,
+    ConfigError,
+    SourceError,
+    TokenizerError,
+    UnreachableError,
+)
 from embcalc.sources.locate import locate
 from embcalc.tokenizers import read_tokenizer
+from embcalc.usecases.documents import read_object
 
 MOST_WORKERS = 4
 """Threads that share a large table; more wait for memory."""
@@ -41,6 +47,8 @@ class Model:
     """config.json as it stands; empty where there is none."""
     config_absent: str | None = None
     """Why a config.json that is there gave no config."""
+    wrong_values: tuple[Problem, ...] = ()
+    """Values of the config that are of a wrong type; they count as unknown."""
     tables: tuple[EmbeddingTable, ...]
     local: bool
     """Whether the files lie on this machine, where reading in parallel costs no requests."""
@@ -85,6 +93,8 @@ class Model:
         A config that says tied itself outweighs a guess from counts.
         """
         config = self.config
+        if self.config_absent is not None:
+            return None
         if not self.architectures and config and config.tied and config.tied_source == "config":
             return None
         return expects_head(self.architectures, len(self.tables), len(self.checkpoint.tensors))
@@ -96,6 +106,11 @@ class Model:
             CheckpointError: the checkpoint has neither.
         """
         found = self.table(Role.TOKEN) or self.table(Role.OUTPUT)
+        if found is None and not self.checkpoint.tensors:
+            raise CheckpointError(
+                f"{self.checkpoint.label} holds no tensors",
+                hint="save the model again: whatever wrote this file lost it",
+            )
         if found is None:
             names = ", ".join(list(self.checkpoint.tensors)[:4]) or "nothing"
             hint = f"name one with --tensor; it holds {names}"
@@ -157,7 +172,8 @@ def open_model(
     place = locate(address)
     words = place if tokenizer is None else locate(fspath(tokenizer))
     checkpoint = open_checkpoint(place.folder, place.file, wanted)
-    document, config, config_absent = _config(place.folder, needed=need_config)
+    wrong: list[Problem] = []
+    document, config, config_absent = _config(place.folder, wrong, needed=need_config)
     file = _tokenizer_file(place.file) if tokenizer is None else words.file
     facts = read_tokenizer(words.folder, file)
     if facts.vocabulary is None and facts.problems and (need_tokenizer or tokenizer is not None):
@@ -168,6 +184,7 @@ def open_model(
         config=config,
         document=document,
         config_absent=config_absent,
+        wrong_values=tuple(wrong),
         tables=embedding_tables(
             checkpoint.tensors,
             vocab_size=config.vocab_size if config else None,
@@ -195,25 +212,17 @@ def _tokenizer_file(file: str | None) -> str | None:
 
 
 def _config(
-    folder: Folder, *, needed: bool
+    folder: Folder, wrong: list[Problem], *, needed: bool
 ) -> tuple[Mapping[str, Any], ModelConfig | None, str | None]:
     """config.json, what it says, and why it says nothing."""
     try:
-        document = _document(folder)
-        if document is None:
-            return {}, None, None
-        return document, parse_config(document), None
-    except ConfigError as error:
+        document = read_object(folder, "config.json")
+    except UnreachableError:
+        raise
+    except (ConfigError, SourceError) as error:
         if needed:
             raise
         return {}, None, error.message
-
-
-def _document(folder: Folder) -> Any:  # noqa: ANN401 - any JSON value; parse_config judges it
-    content = read_small(folder, "config.json")
-    if content is None:
-        return None
-    try:
-        return json.loads(content)
-    except ValueError as error:
-        raise ConfigError(f"config.json is not valid JSON: {error}", "download it again") from error
+    if document is None:
+        return {}, None, None
+    return document, parse_config(document, wrong=wrong), None

@@ -268,6 +268,13 @@ class Skipped:
     tensor: str
     reason: str
 
+    @property
+    def line(self) -> str:
+        """Both as one sentence, which names a thing once."""
+        if self.reason.startswith(self.tensor):
+            return self.reason
+        return f"{self.tensor}: {self.reason}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectReport:

@@ -20,7 +20,7 @@ def render(report: InspectReport) -> str:
         lines += ["", *_table(each)]
     if report.skipped:
         lines += ["", "## Not checked", ""]
-        lines += [f"- {escape(s.tensor)}: {escape(s.reason)}" for s in report.skipped]
+        lines += [f"- {escape(s.line)}" for s in report.skipped]
     return "\n".join(lines) + "\n"
 
 

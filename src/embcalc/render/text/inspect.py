@@ -207,4 +207,4 @@ def _skipped(report: InspectReport) -> Iterator[str]:
         yield ""
         yield "not checked"
         for skipped in report.skipped:
-            yield from _wrapped(f"{safe(skipped.tensor)}: {safe(skipped.reason)}", "  ")
+            yield from _wrapped(safe(skipped.line), "  ")

@@ -1,0 +1,73 @@
+"""JSON files beside the weights: absent, unreadable, or what they hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from embcalc.core.config import ModelConfig
+from embcalc.core.files import Folder, read_small
+from embcalc.errors import ConfigError, LfsPointerError
+
+_LFS = b"version https://git-lfs.github.com/spec/"
+_KINDS: dict[type, str] = {
+    type(None): "null",
+    list: "a list",
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+}
+
+
+def read_object(folder: Folder, name: str) -> dict[str, Any] | None:
+    """Read a JSON file that should hold an object; None where the folder has no such file.
+
+    Raises:
+        LfsPointerError: a Git LFS pointer stands in its place.
+        ConfigError: it is no JSON, or holds something else than an object.
+        SourceError: it cannot be read.
+    """
+    content = read_small(folder, name)
+    if content is None:
+        return None
+    if content.startswith(_LFS):
+        raise pointer(name)
+    document = _decoded(content, name)
+    if not isinstance(document, dict):
+        raise ConfigError(
+            f"{name} holds {_KINDS[type(document)]}, not a JSON object",
+            hint="it should begin with {; take the original model's file",
+        )
+    return document
+
+
+def tying_unread(config: ModelConfig | None, absent: str | None) -> str | None:
+    """Say why a config that is there does not tell whether table and head are tied."""
+    if config is None:
+        return absent
+    return config.tied_from if config.tied_refused else None
+
+
+def pointer(name: str) -> LfsPointerError:
+    """Word the error for a Git LFS pointer."""
+    return LfsPointerError(
+        f"{name} is a Git LFS pointer, not the file itself",
+        hint="run 'git lfs pull', or download the file from the hub",
+    )
+
+
+def _decoded(content: bytes, name: str) -> object:
+    if not content.strip():
+        raise ConfigError(f"{name} is empty", hint="download it again")
+    if content.lstrip()[:9].lower().startswith((b"<!doctype", b"<html")):
+        raise ConfigError(
+            f"{name} is an HTML page, not JSON",
+            hint="a login or error page was saved in its place; download the file itself",
+        )
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise ConfigError(f"{name} is nested too deep", "download it again") from None
+    except ValueError as error:
+        raise ConfigError(f"{name} is not valid JSON: {error}", "download it again") from error
