@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,6 @@ import pytest
 
 import embcalc
 from tests.conftest import Run
-from tests.usecases.cases import header_only
 from tests.usecases.models import EMBED, Tables, healthy
 
 Runner = Callable[..., Run]
@@ -271,12 +271,13 @@ entry_point()
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupt_leaves_no_half_written_report(tmp_path: Path, jobs: str) -> None:
     healthy(tmp_path / "good")
-    healthy(tmp_path / "slow")
-    header_only(tmp_path / "slow" / "model.safetensors", {EMBED: (1 << 16, 1 << 20)})
     (tmp_path / "out.json").write_text("old")
+    # A server that accepts and says nothing keeps the second model waiting.
+    silent = socket.create_server(("127.0.0.1", 0))
+    slow = f"http://127.0.0.1:{silent.getsockname()[1]}/model.safetensors"
     documents = ("--format", "json", "--output", "out.json", "--report", "sarif=out.sarif")
     started = subprocess.Popen(
-        [sys.executable, "-c", LISTENS, "check", "good", "slow", "--jobs", jobs, *documents],
+        [sys.executable, "-c", LISTENS, "check", "good", slow, "--jobs", jobs, *documents],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -287,8 +288,9 @@ def test_an_interrupt_leaves_no_half_written_report(tmp_path: Path, jobs: str) -
         started.wait(2.5)
     os.killpg(started.pid, signal.SIGINT)
     out, err = started.communicate(timeout=20)
+    silent.close()
     assert (started.returncode, out) == (130, "")
     # Typer's releases differ in what they leave to be said.
     assert err in ("", "interrupted\n")
     assert (tmp_path / "out.json").read_text() == "old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["good", "out.json", "slow"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good", "out.json"]

@@ -162,7 +162,7 @@ def test_several_unreadable_models_take_a_line_each_and_one_hint(
     assert (result.code, result.err) == (
         2,
         "error: no such file or folder: nowhere\n"
-        "error: no config, tokenizer or weights in empty\n"
+        "error: no config, tokenizer or weights in empty: the folder is empty\n"
         "error: broken/model.safetensors is empty (0 bytes)\n"
         "hint: see the result, or check one of them alone, for what to do\n",
     )
