@@ -1,6 +1,13 @@
 from __future__ import annotations
 
+import re
+
 from embcalc.errors import UsageError
+
+_LONGEST = 20
+"""Digits of the largest 64-bit number."""
+_NUMBER = re.compile(rf"[+-]?[0-9]{{1,{_LONGEST}}}")
+_RANGE = re.compile(rf"([0-9]{{1,{_LONGEST}}})(?:-([0-9]{{1,{_LONGEST}}}))?")
 
 
 def id_list(given: str, option: str) -> list[int]:
@@ -9,17 +16,26 @@ def id_list(given: str, option: str) -> list[int]:
     Raises:
         UsageError: it holds no ids, or something that is none.
     """
-    parts = given.strip().removeprefix("[").removesuffix("]").replace(",", " ").split()
-    try:
-        found = [int(part) for part in parts]
-    except ValueError:
-        wrong = next(part for part in parts if not part.lstrip("+-").isdecimal())
-        raise UsageError(
-            f"{option} holds {wrong!r}, which is no token id", "write whole numbers: 1,2,3"
-        ) from None
-    if not found:
+    inner = given.strip().removeprefix("[").removesuffix("]").strip()
+    if not inner:
         raise UsageError(f"{option} {given!r} holds no id", "write whole numbers: 1,2,3")
-    return found
+    return [_id(part, option) for piece in inner.split(",") for part in piece.split() or [""]]
+
+
+def _id(part: str, option: str) -> int:
+    if not part:
+        raise UsageError(
+            f"{option} has a comma without an id beside it", "write whole numbers: 1,2,3"
+        )
+    if not _NUMBER.fullmatch(part):
+        raise UsageError(
+            f"{option} holds {_shown(part)}, which is no token id", "write whole numbers: 1,2,3"
+        )
+    return int(part)
+
+
+def _shown(part: str) -> str:
+    return repr(part if len(part) <= _LONGEST else part[:_LONGEST] + "…")
 
 
 def row_ranges(given: str, option: str, most: int = 10_000) -> list[int]:
@@ -30,10 +46,12 @@ def row_ranges(given: str, option: str, most: int = 10_000) -> list[int]:
     """
     rows: dict[int, None] = {}
     for part in given.replace(",", " ").split():
-        first, dash, last = part.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise UsageError(f"{option} holds {part!r}, which is no row or range", "write 0,5-9")
-        low, high = int(first), int(last) if dash else int(first)
+        found = _RANGE.fullmatch(part)
+        if found is None:
+            raise UsageError(
+                f"{option} holds {_shown(part)}, which is no row or range", "write 0,5-9"
+            )
+        low, high = int(found[1]), int(found[2] or found[1])
         if high < low:
             raise UsageError(f"{option} {part!r} runs backwards", hint=f"write {high}-{low}")
         if high - low >= most or len(rows) + high - low >= most:

@@ -145,6 +145,16 @@ def different_rows(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int64]:
     return np.flatnonzero(unequal.any(axis=1))
 
 
+def same_values(a: Iterable[RowBlock], b: Iterable[RowBlock]) -> bool:
+    """Whether two tables hold the same bits; nothing is read past the first difference."""
+    for pair in aligned(a, b):
+        if pair.a is None or pair.b is None or pair.a.dtype != pair.b.dtype:
+            return False
+        if len(different_rows(pair.a.values, pair.b.values)):
+            return False
+    return True
+
+
 def _words(values: NDArray[Any]) -> NDArray[Any]:
     """Rows as the largest unsigned integers that fit them: fewer comparisons."""
     whole = np.ascontiguousarray(values)

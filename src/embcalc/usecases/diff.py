@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from os import PathLike
 
 from embcalc.checkpoints import Wanted
 from embcalc.core.progress import Progress, silent
 from embcalc.core.reports.diff import DiffReport, MovedToken, TableDiff, VocabularyDiff
-from embcalc.core.tables import EmbeddingTable
+from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tying import verdict
 from embcalc.core.vocabulary import Vocabulary
-from embcalc.errors import CheckpointError, UsageError
+from embcalc.errors import CheckpointError, MissingExtraError, UsageError
 from embcalc.usecases.opened import Model, open_model
 
 
@@ -44,30 +45,34 @@ def diff(  # noqa: PLR0913 - the options of a command
         CheckpointError: one of them has no table.
         SourceError, ConfigError, TokenizerError: a file cannot be read.
     """
-    from embcalc.usecases.diff_table import Side, diff_table
-
     if top < 0:
         raise UsageError(f"--top {top} is below 0", "give the number of rows to list")
-    left = open_model(a, tokenizer_a, Wanted(tensor), need_tokenizer=False)
-    right = open_model(b, tokenizer_b, Wanted(tensor), need_tokenizer=False)
-    pairs, only_a, only_b = _paired(left, right)
+    left = open_model(a, tokenizer_a, Wanted(tensor), need_tokenizer=False, need_config=False)
+    right = open_model(b, tokenizer_b, Wanted(tensor), need_tokenizer=False, need_config=False)
+    return _compared(left, right, top, progress)
+
+
+def _compared(a: Model, b: Model, top: int, progress: Progress) -> DiffReport:
+    from embcalc.usecases.diff_table import Side, diff_table
+
+    pairs, only_a, only_b = _paired(a, b)
     if not pairs:
         raise CheckpointError(
-            f"{left.address} and {right.address} have no embedding table in common",
+            f"{a.address} and {b.address} have no embedding table in common",
             "embcalc inspect shows what each of them holds; --tensor names a table",
         )
-    tables = [diff_table(Side(left, x), Side(right, y), top, progress) for x, y in pairs]
-    vocabularies = _vocabularies(left.vocabulary, right.vocabulary)
+    tables = [diff_table(Side(a, x), Side(b, y), top, progress) for x, y in pairs]
+    vocabularies = _vocabularies(a.vocabulary, b.vocabulary)
     return DiffReport(
-        model_a=left.address,
-        model_b=right.address,
-        tying_a=_tying(left),
-        tying_b=_tying(right),
+        model_a=a.address,
+        model_b=b.address,
+        tying_a=_tying(a),
+        tying_b=_tying(b),
         tables=tuple(tables),
         only_a=tuple(table.name for table in only_a),
         only_b=tuple(table.name for table in only_b),
         vocabularies=vocabularies,
-        notes=tuple(_notes(tables, left, right, vocabularies)),
+        notes=tuple(_notes(tables, a, b, vocabularies)),
     )
 
 
@@ -100,8 +105,24 @@ def _same_role(a: EmbeddingTable, b: EmbeddingTable) -> bool:
 
 
 def _tying(model: Model) -> str:
-    """The verdict from headers and config; values are not compared within one model."""
-    return verdict(model.tied_said, model.tables, has_head=model.has_head).verdict
+    equal = partial(_same_values, model)
+    return verdict(model.tied_said, model.tables, equal, has_head=model.has_head).verdict
+
+
+def _same_values(model: Model) -> bool | None:
+    """Whether head and token table hold the same bits; None where their values cannot be had.
+
+    Tables that differ do so in their first block, as a rule, and nothing more is read.
+    """
+    from embcalc.rows.diff import same_values
+
+    token, head = model.table(Role.TOKEN), model.table(Role.OUTPUT)
+    if token is None or head is None:
+        return None
+    try:
+        return same_values(model.blocks(token), model.blocks(head))
+    except (CheckpointError, MissingExtraError):
+        return None
 
 
 def _vocabularies(a: Vocabulary | None, b: Vocabulary | None) -> VocabularyDiff | None:
@@ -128,17 +149,10 @@ def _vocabularies(a: Vocabulary | None, b: Vocabulary | None) -> VocabularyDiff 
 def _notes(
     tables: list[TableDiff], a: Model, b: Model, vocabularies: VocabularyDiff | None
 ) -> Iterator[str]:
+    for name, model in (("A", a), ("B", b)):
+        yield from (f"{name}: {note}" for note in model.notes)
     for table in tables:
-        if not table.comparable:
-            yield (
-                f"{table.tensor_a} has rows of {table.width_a:,} in A and {table.width_b:,} in B: "
-                "their values cannot be compared"
-            )
-        elif table.dtype_a != table.dtype_b:
-            yield (
-                f"{table.tensor_a} is {table.dtype_a} in A and {table.dtype_b} in B: both were "
-                f"compared as {table.compared_as}"
-            )
+        yield from _table_notes(table)
     if vocabularies is None:
         missing = [f"{name}: {m.absent}" for name, m in (("A", a), ("B", b)) if not m.vocabulary]
         yield f"tokenizers were not compared ({'; '.join(missing)})"
@@ -146,4 +160,17 @@ def _notes(
         yield (
             f"{len(vocabularies.moved):,} tokens have other ids in B: rows were compared by "
             "number, so such a row belongs to another token"
+        )
+
+
+def _table_notes(table: TableDiff) -> Iterator[str]:
+    if not table.comparable:
+        yield (
+            f"{table.tensor_a} has rows of {table.width_a:,} in A and {table.width_b:,} in B: "
+            "their values cannot be compared"
+        )
+    elif table.dtype_a != table.dtype_b:
+        yield (
+            f"{table.tensor_a} is {table.dtype_a} in A and {table.dtype_b} in B: both were "
+            f"compared as {table.compared_as}"
         )

@@ -36,6 +36,8 @@ class _Input:
 class _Pad:
     id: int | None
     source: str | None
+    chosen: bool = False
+    """Whether the caller named it: wrong even where nothing is filled up."""
 
 
 def lookup(  # noqa: PLR0913 - the options of a command
@@ -74,30 +76,58 @@ def lookup(  # noqa: PLR0913 - the options of a command
     texts = [text] if isinstance(text, str) else list(text)
     if not texts and not ids:
         raise UsageError("lookup needs --text or --ids", 'for example: --text "some words"')
-    opened = open_model(model, tokenizer, Wanted(tensor), need_tokenizer=False)
+    opened = open_model(model, tokenizer, Wanted(tensor), need_tokenizer=False, need_config=False)
     table = opened.token_table()
-    notes: list[str] = []
-    if opened.vocabulary is None and not texts:
-        notes.append(f"tokens have no names: {opened.absent}")
+    notes = list(opened.notes)
     inputs = _encode(opened, texts, notes, template=special_tokens) if texts else []
-    inputs += _given(ids, len(texts))
+    inputs += _given(opened, ids, len(texts), notes)
     pad = _pad(opened, pad_id)
     _require_rows(inputs, pad, table.rows)
-    sequences = _padded(opened, inputs, pad, notes)
-    vectors = _vectors(opened, table, sequences)
+    batch = _Batch(opened, table, _padded(opened, inputs, pad, notes))
+    return _report(batch, pad, one_hot=one_hot, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Sequences of one length, and where their rows are."""
+
+    model: Model
+    table: EmbeddingTable
+    sequences: tuple[LookupSequence, ...]
+
+    @property
+    def ids(self) -> list[int]:
+        """`B · T` ids, one sequence after the other."""
+        return [token for sequence in self.sequences for token in sequence.ids]
+
+    def vectors(self) -> NDArray[Any]:
+        """Read the rows, `[B, T, d]`."""
+        import numpy as np
+
+        ids, width = self.ids, self.table.width
+        shape = len(self.sequences), len(self.sequences[0].tokens), width
+        if not ids:
+            return np.zeros(shape, np.float32)
+        row_bytes = self.table.tensor.dtype.nbytes(width)
+        return select_rows(partial(self.model.blocks, self.table), ids, row_bytes).reshape(shape)
+
+
+def _report(batch: _Batch, pad: _Pad, *, one_hot: bool, notes: Sequence[str]) -> LookupReport:
+    table, vectors = batch.table, batch.vectors()
+    vocabulary = batch.model.vocabulary
     return LookupReport(
-        model=opened.address,
+        model=batch.model.address,
         tensor=table.name,
         dtype=str(table.tensor.dtype),
         rows=table.rows,
         width=table.width,
-        tokenizer=None if opened.vocabulary is None else opened.vocabulary.file,
-        sequences=sequences,
+        tokenizer=None if vocabulary is None else vocabulary.file,
+        sequences=batch.sequences,
         pad_id=pad.id,
         pad_source=pad.source,
         vectors=vectors,
         norms=_norms(vectors),
-        one_hot=_one_hot(opened, table, sequences, vectors) if one_hot else None,
+        one_hot=_one_hot(batch, vectors) if one_hot else None,
         notes=tuple(notes),
     )
 
@@ -143,7 +173,11 @@ def _text_notes(encoder: Encoder, number: int, ids: tuple[int, ...]) -> list[str
     return notes
 
 
-def _given(ids: Sequence[Sequence[int]], first: int) -> list[_Input]:
+def _given(
+    model: Model, ids: Sequence[Sequence[int]], first: int, notes: list[str]
+) -> list[_Input]:
+    if model.vocabulary is None:
+        notes.append(f"tokens have no names: {model.absent}")
     return [
         _Input(None, tuple(sequence), (False,) * len(sequence), f"--ids, sequence {number}")
         for number, sequence in enumerate(ids, start=first)
@@ -153,7 +187,7 @@ def _given(ids: Sequence[Sequence[int]], first: int) -> list[_Input]:
 def _pad(model: Model, chosen: int | None) -> _Pad:
     """The pad id and who says so: the option, the tokenizer, then the config."""
     if chosen is not None:
-        return _Pad(chosen, "--pad-id")
+        return _Pad(chosen, "--pad-id", chosen=True)
     from embcalc.tokenizers.padding import declared_pad
 
     found = declared_pad(model.tokenizer_folder, model.vocabulary)
@@ -175,9 +209,9 @@ def _require_rows(inputs: list[_Input], pad: _Pad, rows: int) -> None:
         for position, token in enumerate(sequence.ids):
             if not 0 <= token < rows:
                 raise _no_row(token, rows, f"{sequence.source}, position {position}")
-    lengths = {len(sequence.ids) for sequence in inputs}
-    if len(lengths) > 1 and pad.id is not None and not 0 <= pad.id < rows:
-        raise _no_row(pad.id, rows, f"the pad id of {pad.source}")
+    used = pad.chosen or len({len(sequence.ids) for sequence in inputs}) > 1
+    if used and pad.id is not None and not 0 <= pad.id < rows:
+        raise _no_row(pad.id, rows, "--pad-id" if pad.chosen else f"the pad id of {pad.source}")
 
 
 def _no_row(token: int, rows: int, source: str) -> UsageError:
@@ -226,19 +260,6 @@ def _token(
     )
 
 
-def _vectors(
-    model: Model, table: EmbeddingTable, sequences: tuple[LookupSequence, ...]
-) -> NDArray[Any]:
-    import numpy as np
-
-    shape = len(sequences), len(sequences[0].tokens), table.width
-    flat = [token for sequence in sequences for token in sequence.ids]
-    if not flat:
-        return np.zeros(shape, np.float32)
-    row_bytes = table.tensor.dtype.nbytes(table.width)
-    return select_rows(partial(model.blocks, table), flat, row_bytes).reshape(shape)
-
-
 def _norms(vectors: NDArray[Any]) -> NDArray[Any]:
     import numpy as np
 
@@ -246,18 +267,13 @@ def _norms(vectors: NDArray[Any]) -> NDArray[Any]:
     return norms
 
 
-def _one_hot(
-    model: Model,
-    table: EmbeddingTable,
-    sequences: tuple[LookupSequence, ...],
-    vectors: NDArray[Any],
-) -> OneHot:
+def _one_hot(batch: _Batch, vectors: NDArray[Any]) -> OneHot:
     from embcalc.rows.onehot import one_hot_difference
 
-    ids = [token for sequence in sequences for token in sequence.ids]
+    ids, table = batch.ids, batch.table
     flat = vectors.reshape(len(ids), table.width)
     return OneHot(
-        max_difference=one_hot_difference(partial(model.blocks, table), ids, flat),
+        max_difference=one_hot_difference(partial(batch.model.blocks, table), ids, flat),
         one_hot_bytes=4 * len(ids) * table.rows,
         flops=2 * len(ids) * table.rows * table.width,
         lookup_bytes=table.tensor.dtype.nbytes(len(ids) * table.width),

@@ -71,56 +71,40 @@ def neighbors(  # noqa: PLR0913 - the options of a command
         UsageError: a token or id is not to be found, or the query has no direction.
         SourceError, CheckpointError, ConfigError, TokenizerError: a file cannot be read.
     """
-    tokens, minus = _listed(tokens), _listed(minus)
-    if not tokens and not ids:
-        raise UsageError("neighbors needs a token or --id", "for example: neighbors MODEL king")
-    wish = _Wish(metric=metric, top=top, table=table, exclude=tuple(exclude), center=center)
-    opened = open_model(model, tokenizer, Wanted(tensor), need_tokenizer=False)
-    notes: list[str] = []
-    chosen = _table(opened, table, tensor, notes)
-    query = (
-        *(query_token(opened, typed, notes, minus=False) for typed in tokens),
-        *(_by_id(opened, row, minus=False) for row in ids),
-        *(query_token(opened, typed, notes, minus=True) for typed in minus),
-        *(_by_id(opened, row, minus=True) for row in minus_ids),
-    )
-    _require_rows(query, chosen)
-    skip, left_out = _skipped(opened, chosen, query, exclude)
-    found = _search(opened, chosen, query, wish, skip, progress)
-    notes.extend(_advice(found, metric, center=center))
-    return NeighborsReport(
-        model=opened.address,
-        tensor=chosen.name,
-        role=str(chosen.role),
-        dtype=str(chosen.tensor.dtype),
-        table_rows=chosen.rows,
-        width=chosen.width,
-        tokenizer=None if opened.vocabulary is None else opened.vocabulary.file,
-        query=query,
+    wish = _Wish(
+        tokens=_listed(tokens),
+        ids=tuple(ids),
+        minus=_listed(minus),
+        minus_ids=tuple(minus_ids),
         metric=metric,
-        centered=center,
-        excluded=tuple(exclude),
-        excluded_rows=left_out,
-        undefined_rows=found.undefined,
-        mean_cosine=found.mean_cosine,
-        neighbors=tuple(
-            Neighbor(row=row, text=opened.text(row), shown=opened.shown(row), score=score)
-            for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True)
-        ),
-        rows=found.rows,
-        scores=found.scores,
-        notes=tuple(notes),
+        top=top,
+        table=table,
+        exclude=tuple(exclude),
+        center=center,
     )
+    opened = open_model(model, tokenizer, Wanted(tensor), need_tokenizer=False, need_config=False)
+    notes = list(opened.notes)
+    chosen = _table(opened, table, tensor, notes)
+    query = _query(opened, wish, notes)
+    _require_rows(query, chosen)
+    skip, left_out = _skipped(opened, chosen, query, wish.exclude)
+    found = _search(opened, chosen, query, wish, skip, progress)
+    notes.extend(_advice(found, wish))
+    return _report(opened, chosen, wish, query, found, left_out, notes)
 
 
-def _listed(tokens: Sequence[str]) -> list[str]:
-    return [tokens] if isinstance(tokens, str) else list(tokens)
+def _listed(tokens: Sequence[str]) -> tuple[str, ...]:
+    return (tokens,) if isinstance(tokens, str) else tuple(tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wish:
-    """How to search."""
+    """What to search for, and how."""
 
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    minus: tuple[str, ...]
+    minus_ids: tuple[int, ...]
     metric: str
     top: int
     table: str
@@ -129,6 +113,8 @@ class _Wish:
 
     def __post_init__(self) -> None:
         """Refuse values out of their range."""
+        if not self.tokens and not self.ids:
+            raise UsageError("neighbors needs a token or --id", "for example: neighbors MODEL king")
         for option, value, allowed in (
             ("metric", self.metric, METRICS),
             ("table", self.table, TABLES),
@@ -156,6 +142,15 @@ def _table(model: Model, role: str, tensor: str | None, notes: list[str]) -> Emb
         return head
     notes.append("no output head is stored: a tied one is the token table, which was searched")
     return model.token_table()
+
+
+def _query(model: Model, wish: _Wish, notes: list[str]) -> tuple[QueryToken, ...]:
+    return (
+        *(query_token(model, typed, notes, minus=False) for typed in wish.tokens),
+        *(_by_id(model, row, minus=False) for row in wish.ids),
+        *(query_token(model, typed, notes, minus=True) for typed in wish.minus),
+        *(_by_id(model, row, minus=True) for row in wish.minus_ids),
+    )
 
 
 def _by_id(model: Model, row: int, *, minus: bool) -> QueryToken:
@@ -266,13 +261,47 @@ def _pass(model: Model, table: EmbeddingTable, label: str, progress: Progress) -
     return RowPass(stream=stream, shares=parts, workers=model.workers)
 
 
-def _advice(found: Nearest, metric: str, *, center: bool) -> Iterator[str]:
+def _advice(found: Nearest, wish: _Wish) -> Iterator[str]:
     if found.undefined:
-        what = "zero or not finite" if metric == "cosine" else "not finite"
+        what = "zero or not finite" if wish.metric == "cosine" else "not finite"
         rows = "row is" if found.undefined == 1 else "rows are"
         yield f"{found.undefined:,} {rows} {what} and without a score"
-    if not center and abs(found.mean_cosine) > SHARED_DIRECTION:
+    if not wish.center and abs(found.mean_cosine) > SHARED_DIRECTION:
         yield (
             f"the rows share a direction: the average row has cosine {found.mean_cosine:.2f} with "
             "the query; --center subtracts the mean row and tells neighbors apart better"
         )
+
+
+def _report(  # noqa: PLR0913, PLR0917 - what a report is made of
+    model: Model,
+    table: EmbeddingTable,
+    wish: _Wish,
+    query: tuple[QueryToken, ...],
+    found: Nearest,
+    left_out: int,
+    notes: Sequence[str],
+) -> NeighborsReport:
+    return NeighborsReport(
+        model=model.address,
+        tensor=table.name,
+        role=str(table.role),
+        dtype=str(table.tensor.dtype),
+        table_rows=table.rows,
+        width=table.width,
+        tokenizer=None if model.vocabulary is None else model.vocabulary.file,
+        query=query,
+        metric=wish.metric,
+        centered=wish.center,
+        excluded=wish.exclude,
+        excluded_rows=left_out,
+        undefined_rows=found.undefined,
+        mean_cosine=found.mean_cosine,
+        neighbors=tuple(
+            Neighbor(row=row, text=model.text(row), shown=model.shown(row), score=score)
+            for row, score in zip(found.rows.tolist(), found.scores.tolist(), strict=True)
+        ),
+        rows=found.rows,
+        scores=found.scores,
+        notes=tuple(notes),
+    )

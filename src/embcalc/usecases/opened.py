@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
@@ -69,6 +70,12 @@ class Model:
         if not self.local or any(name.endswith(".npz") for name in self.checkpoint.files):
             return 1
         return min(MOST_WORKERS, os.cpu_count() or 1)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the commands that can do without a config say about one that cannot be read."""
+        absent = self.config_absent
+        return () if absent is None else (f"{absent}; nothing of it was used",)
 
     @property
     def architectures(self) -> tuple[str, ...]:
@@ -137,11 +144,22 @@ class Model:
             SourceError: a file cannot be read.
         """
         if table.transposed:
+            return self._columns(table, range(table.rows) if rows is None else rows)
+        return self.checkpoint.blocks(table.name, rows)
+
+    def _columns(self, table: EmbeddingTable, rows: range) -> Iterator[RowBlock]:
+        from embcalc.rows.transposed import TILE_BYTES, columns_as_rows
+
+        tensor = table.tensor
+        if tensor.dtype.bits % 8 or (not self.local and tensor.nbytes > TILE_BYTES):
             raise CheckpointError(
                 f"{table.name} stores its vectors as columns, which cannot be streamed as rows",
-                hint="name another table with --tensor",
+                hint="download it first, or name another table with --tensor",
             )
-        return self.checkpoint.blocks(table.name, rows)
+        if not table.width:
+            return iter(())
+        column_bytes = tensor.dtype.nbytes(table.width)
+        return columns_as_rows(partial(self.checkpoint.blocks, table.name), rows, column_bytes)
 
 
 def open_model(
