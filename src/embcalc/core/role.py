@@ -19,3 +19,7 @@ class Role(StrEnum):
     MTP_OUTPUT = "mtp_output"
     TOKEN_EXTRA = "token_extra"  # noqa: S105 - a role, no password
     OTHER = "other"
+
+
+TOKEN_ROLES = (Role.TOKEN, Role.OUTPUT, Role.MTP_TOKEN, Role.MTP_OUTPUT, Role.PER_LAYER)
+"""Tables whose rows belong to token ids."""

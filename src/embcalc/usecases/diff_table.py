@@ -146,7 +146,7 @@ def _most_changed(a: Side, b: Side, comparison: _Comparison, top: int) -> tuple[
     deltas, cosines = exact_changes(values[0], values[1])
     comparison.deltas[candidates], comparison.cosines[candidates] = deltas, cosines
     order = np.lexsort((candidates, -deltas))[:top]
-    named = b.model if b.model.vocabulary is not None else a.model
+    named = (b if b.model.vocabulary is not None else a).model.naming(b.table)
     return tuple(
         ChangedRow(
             row=int(candidates[index]),

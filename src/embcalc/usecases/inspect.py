@@ -14,14 +14,14 @@ from embcalc.core.reports.inspect import (
     Skipped,
     TableReport,
 )
-from embcalc.core.tables import Role
+from embcalc.core.role import TOKEN_ROLES, Role
 from embcalc.core.tying import Tying, verdict
 from embcalc.errors import CheckpointError, UsageError
 from embcalc.rows.fingerprints import same_bits
 from embcalc.usecases.documents import tying_unread
 from embcalc.usecases.inspect_checkpoint import checkpoint_findings
 from embcalc.usecases.inspect_findings import findings
-from embcalc.usecases.inspect_scan import TOKEN_ROLES, ScannedTable, TableContext, scan_table
+from embcalc.usecases.inspect_scan import ScannedTable, TableContext, scan_table
 from embcalc.usecases.inspect_table import selected_rows, table_report
 from embcalc.usecases.inspect_undertrained import find_undertrained
 from embcalc.usecases.opened import Model, open_model

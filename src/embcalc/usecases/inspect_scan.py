@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from embcalc.core.display import token_text
 from embcalc.core.progress import Progress
 from embcalc.core.reports.inspect import Skipped
-from embcalc.core.tables import EmbeddingTable, Role
+from embcalc.core.role import TOKEN_ROLES
+from embcalc.core.tables import EmbeddingTable
 from embcalc.core.vocabulary import Vocabulary
 from embcalc.errors import CheckpointError
 from embcalc.rows.beyond import groups_mask
@@ -26,8 +27,6 @@ from embcalc.rows.scan import RowScan, scan
 from embcalc.rows.undertrained import reference_direction
 from embcalc.usecases.opened import Model
 
-TOKEN_ROLES = (Role.TOKEN, Role.OUTPUT, Role.MTP_TOKEN, Role.MTP_OUTPUT, Role.PER_LAYER)
-"""Tables whose rows belong to token ids."""
 DEFAULT_SIGMA = 0.02
 """`initializer_range` of nearly all transformer configurations."""
 

@@ -78,6 +78,7 @@ def lookup(  # noqa: PLR0913 - the options of a command
         raise UsageError("lookup needs --text or --ids", 'for example: --text "some words"')
     opened = open_model(model, tokenizer, Wanted(tensor), need_tokenizer=False, need_config=False)
     table = opened.token_table()
+    opened = opened.naming(table)
     notes = list(opened.notes)
     inputs = _encode(opened, texts, notes, template=special_tokens) if texts else []
     inputs += _given(opened, ids, len(texts), notes)

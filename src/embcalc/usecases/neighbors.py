@@ -85,6 +85,7 @@ def neighbors(  # noqa: PLR0913 - the options of a command
     opened = open_model(model, tokenizer, Wanted(tensor), need_tokenizer=False, need_config=False)
     notes = list(opened.notes)
     chosen = _table(opened, table, tensor, notes)
+    opened = opened.naming(chosen)
     query = _query(opened, wish, notes)
     _require_rows(query, chosen)
     skip, left_out = _skipped(opened, chosen, query, wish.exclude)
@@ -129,12 +130,10 @@ class _Wish:
 
 
 def _table(model: Model, role: str, tensor: str | None, notes: list[str]) -> EmbeddingTable:
-    if tensor is not None:
-        if role != "token":
-            raise UsageError(
-                f"--table {role} and --tensor both name a table", hint="leave one of them out"
-            )
-        return model.tables[0]
+    if tensor is not None and role != "token":
+        raise UsageError(
+            f"--table {role} and --tensor both name a table", hint="leave one of them out"
+        )
     if role == "token":
         return model.token_table()
     head = model.table(Role.OUTPUT)

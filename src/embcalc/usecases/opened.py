@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike, fspath
 from typing import Any
@@ -15,6 +15,7 @@ from embcalc.core.config import ModelConfig, parse_config
 from embcalc.core.display import token_text
 from embcalc.core.files import Folder
 from embcalc.core.findings import Problem, Severity
+from embcalc.core.role import TOKEN_ROLES
 from embcalc.core.roles import embedding_tables
 from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tying import expects_head
@@ -109,9 +110,13 @@ class Model:
     def token_table(self) -> EmbeddingTable:
         """The table that turns ids into vectors; the head where only that is stored.
 
+        A table that was named is taken whatever its role.
+
         Raises:
             CheckpointError: the checkpoint has neither.
         """
+        if self.tables and self.tables[0].recognised == "named":
+            return self.tables[0]
         found = self.table(Role.TOKEN) or self.table(Role.OUTPUT)
         if found is None and not self.checkpoint.tensors:
             raise CheckpointError(
@@ -127,6 +132,14 @@ class Model:
                     break
             raise CheckpointError(f"no embedding table found in {self.checkpoint.label}", hint=hint)
         return found
+
+    def naming(self, table: EmbeddingTable) -> Model:
+        """The model as one knows it by the rows of a table, which may belong to no tokens."""
+        if self.vocabulary is None or table.role in TOKEN_ROLES:
+            return self
+        return replace(
+            self, vocabulary=None, absent=f"the rows of {table.name} belong to no tokens"
+        )
 
     def text(self, row: int) -> str | None:
         """The token of a row as the vocabulary stores it."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite, isnan
 
 from embcalc.core.reports.diff import AddedRows, ChangedRow, DiffReport, TableDiff, VocabularyDiff
-from embcalc.render.layout import WIDTH, clip, safe, table
+from embcalc.render.layout import WIDTH, clip, clip_middle, safe, table
 from embcalc.render.text.notes import note_lines, token_name, wrapped
 
 TOKEN_WIDTH = 30
@@ -18,8 +18,8 @@ def render(report: DiffReport) -> str:
 
 
 def _lines(report: DiffReport) -> Iterator[str]:
-    yield clip(f"A  {safe(report.model_a)}", WIDTH)
-    yield clip(f"B  {safe(report.model_b)}", WIDTH)
+    yield clip_middle(f"A  {safe(report.model_a)}", WIDTH)
+    yield clip_middle(f"B  {safe(report.model_b)}", WIDTH)
     for compared in report.tables:
         yield ""
         yield from _table(compared)
