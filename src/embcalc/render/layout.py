@@ -17,11 +17,18 @@ __all__ = [
     "clip",
     "clip_middle",
     "decimal_size",
+    "quoted",
     "safe",
     "table",
 ]
 
 WIDTH = 80
+
+
+def quoted(text: str) -> str:
+    """A text made safe, between quotes where one would not see where it begins or ends."""
+    name = safe(text)
+    return f'"{name}"' if name != name.strip() or not name else name
 
 
 def cell_width(text: str) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from embcalc.core.decode import to_float64
 from embcalc.core.reports.diff import AddedRows
+from embcalc.rows.exact import exact_norms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,7 @@ class AddedTally:
     def add(self, block: RowBlock) -> None:
         """Sort the rows of a block."""
         values = to_float64(block.values, block.dtype)
-        norms = np.sqrt(np.square(values).sum(axis=1))
+        norms, _ = exact_norms(values)
         self.norms.extend(norms[np.isfinite(norms)].tolist())
         near = self._near_mean(values, block.dtype.name)
         for row, norm, at_mean in zip(block.values, norms, near, strict=True):

@@ -10,6 +10,7 @@ import numpy as np
 
 from embcalc.core.blocks import RowBlock
 from embcalc.core.decode import to_float64
+from embcalc.rows.exact import exact_norms, scaled_rows
 from embcalc.rows.neighbors import FIRST_COLUMNS, KERNELS, SAFE_NORMS
 from embcalc.rows.select import aligned_rows, numbers
 
@@ -200,16 +201,13 @@ def changes(a: NDArray[Any], b: NDArray[Any], dtype: DType) -> tuple[Floats, Flo
 def exact_changes(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """As `changes`, all in float64 on decoded rows."""
     with np.errstate(all="ignore"):
-        deltas = np.sqrt(np.square(b - a).sum(axis=1))
-        norms = np.sqrt(np.square(a).sum(axis=1) * np.square(b).sum(axis=1))
-        cosines = (a * b).sum(axis=1) / norms
+        deltas, _ = exact_norms(b - a)
+        left, right = scaled_rows(a)[0], scaled_rows(b)[0]
+        norms = np.sqrt(np.square(left).sum(axis=1) * np.square(right).sum(axis=1))
+        cosines = (left * right).sum(axis=1) / norms
     same = ((a == b) | (np.isnan(a) & np.isnan(b))).all(axis=1)
     deltas[~np.isfinite(deltas)] = np.inf
     deltas[same] = 0.0
-    lost = ~same & (deltas == 0)
-    if lost.any():
-        # Squares of differences below 1e-154 vanish.
-        deltas[lost] = np.abs(b[lost] - a[lost]).max(axis=1)
     cosines[~np.isfinite(cosines)] = np.nan
     return deltas, cosines
 
@@ -227,7 +225,8 @@ class Spread:
         values = to_float64(block.values, block.dtype)
         values = values[np.isfinite(values).all(axis=1)]
         self.total = self.total + values.sum(axis=0)
-        self.squares += float(np.square(values).sum())
+        with np.errstate(over="ignore"):
+            self.squares += float(np.square(values).sum())
         self.count += len(values)
 
     @property

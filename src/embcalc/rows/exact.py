@@ -40,11 +40,22 @@ def exact_norms(numbers: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """
     nonfinite = np.zeros(len(numbers), dtype=np.bool_)
     np.any(~np.isfinite(numbers), axis=1, out=nonfinite)
+    scaled, scale = scaled_rows(numbers)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms: Floats = row_lengths(scaled) * scale
+    return norms, nonfinite
+
+
+def scaled_rows(numbers: Floats) -> tuple[Floats, Floats]:
+    """Divide each row by a power of two, without rounding, so that its largest number is near 1.
+
+    Returns:
+        The rows `[n, width]` and what they were divided by, `[n]`: 1 for a row that is zero or
+        not finite.
+    """
     largest = np.abs(numbers).max(axis=1, initial=0.0)
-    # A power of two divides without rounding, subnormal rows included.
     scale = np.ones_like(largest)
     usable = np.isfinite(largest) & (largest > 0)
     scale[usable] = np.exp2(np.clip(np.floor(np.log2(largest[usable])), -1000, 1000))
     with np.errstate(over="ignore", invalid="ignore"):
-        norms: Floats = row_lengths(numbers / scale[:, None]) * scale
-    return norms, nonfinite
+        return numbers / scale[:, None], scale

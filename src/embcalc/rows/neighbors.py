@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import frexp
+from math import frexp, ldexp
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from embcalc.rows.exact import exact_norms, scaled_rows
 from embcalc.rows.parallel import in_threads
 from embcalc.rows.select import RowReader, aligned_rows, numbers, select_rows
 
@@ -31,6 +32,8 @@ KERNELS: dict[str, KernelName] = {"BF16": "bf16", "F16": "f16", "F32": "f32", "F
 """Dtypes that numkong reads as stored; all others are decoded to float32 first."""
 SAFE_NORMS = (1e-12, 1e16)
 """Between these no square over- or underflows in float32, so a fast norm can be trusted."""
+LARGEST_QUERY = 1e150
+"""The square of a larger norm overflows, and with it every bound."""
 FIRST_COLUMNS = 128
 """Columns whose norm tells whether a row is of a size that the cosine kernel can handle."""
 RANKED_AT_ONCE = 1024
@@ -78,7 +81,11 @@ class Search:
     @property
     def size(self) -> float:
         """Norm of the query."""
-        return float(np.sqrt(np.square(self.query).sum()))
+        return _norm(self.query)
+
+
+def _norm(vector: Floats) -> float:
+    return float(exact_norms(vector[None])[0][0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,12 +161,13 @@ def exact_scores(values: Floats, query: Floats, metric: Metric) -> Floats:
     """
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         if metric is Metric.EUCLIDEAN:
-            return _finite(np.sqrt(np.square(values - query).sum(axis=1)))
-        dots = (values * query).sum(axis=1)
+            return _finite(exact_norms(values - query)[0])
         if metric is Metric.DOT:
-            return _finite(dots)
+            return _finite((values * query).sum(axis=1))
+        # Scaled, so that no square overflows or vanishes.
+        values, query = scaled_rows(values)[0], scaled_rows(query[None])[0][0]
         norms = np.sqrt(np.square(values).sum(axis=1))
-        return _finite(dots / (norms * np.sqrt(np.square(query).sum())))
+        return _finite((values * query).sum(axis=1) / (norms * _norm(query)))
 
 
 def _finite(scores: Floats) -> Floats:
@@ -182,7 +190,8 @@ class _Kernel:
         """Round a query, whose norm is about 1, to what the kernel takes."""
         name = None if decode else KERNELS.get(dtype.name)
         rounded, given = _rounded(query, name or "f32")
-        lost = float(np.sqrt(np.square(given - query).sum()) / np.sqrt(np.square(query).sum()))
+        size = _norm(query)
+        lost = _norm(given - query) / size if size else 0.0
         # A float32 sum of n terms is off by at most n · 2^-24 of the sum of their sizes.
         summed = query.size * (2.0**-50 if name == "f64" else 2.0**-23)
         # Rows that were decoded are rounded to float32, and centring magnifies that.
@@ -241,6 +250,7 @@ class _Fast:
         shared = 0.0 if search.mean is None else float(np.sqrt(np.square(search.mean).sum()))
         low = max(SAFE_NORMS[0], NEAR_MEAN * shared)
         sure: NDArray[np.bool_] = (self.norms > low) & (self.norms < SAFE_NORMS[1])
+        sure &= search.size < LARGEST_QUERY
         if search.metric is Metric.COSINE:
             # Exactly 0 is also what the kernel says when a row's squares overflow.
             sure &= np.isfinite(self.products) & (self.products != 0)
@@ -269,7 +279,8 @@ class _Fast:
 
 def _scan(rows: RowPass, search: Search) -> _Fast:
     """Pass over all rows once."""
-    scale = 2.0 ** -frexp(search.size)[1] if search.size else 1.0
+    # Beyond 2^1000 its inverse would overflow; such a query stays far from 1, and harmless.
+    scale = ldexp(1.0, min(1000, max(-1000, -frexp(search.size)[1])))
     parts = in_threads(
         lambda share: _scan_share(rows.stream(share), search, scale), rows.shares, rows.workers
     )

@@ -106,15 +106,19 @@ class _Batch:
         import numpy as np
 
         ids, width = self.ids, self.table.width
-        shape = len(self.sequences), len(self.sequences[0].tokens), width
+        batch, length = len(self.sequences), len(self.sequences[0].tokens)
         if not ids:
-            return np.zeros(shape, np.float32)
+            return np.zeros((batch, length, width), np.float32)
         row_bytes = self.table.tensor.dtype.nbytes(width)
-        return select_rows(partial(self.model.blocks, self.table), ids, row_bytes).reshape(shape)
+        rows = select_rows(partial(self.model.blocks, self.table), ids, row_bytes)
+        return rows.reshape(batch, length, rows.shape[-1])
 
 
 def _report(batch: _Batch, pad: _Pad, *, one_hot: bool, notes: Sequence[str]) -> LookupReport:
+    from embcalc.rows.exact import exact_norms
+
     table, vectors = batch.table, batch.vectors()
+    flat = vectors.reshape(len(batch.ids), vectors.shape[-1])
     vocabulary = batch.model.vocabulary
     return LookupReport(
         model=batch.model.address,
@@ -127,8 +131,8 @@ def _report(batch: _Batch, pad: _Pad, *, one_hot: bool, notes: Sequence[str]) ->
         pad_id=pad.id,
         pad_source=pad.source,
         vectors=vectors,
-        norms=_norms(vectors),
-        one_hot=_one_hot(batch, vectors) if one_hot else None,
+        norms=exact_norms(flat.astype("f8"))[0].reshape(vectors.shape[:2]),
+        one_hot=_one_hot(batch, flat) if one_hot else None,
         notes=tuple(notes),
     )
 
@@ -261,20 +265,12 @@ def _token(
     )
 
 
-def _norms(vectors: NDArray[Any]) -> NDArray[Any]:
-    import numpy as np
-
-    norms: NDArray[Any] = np.sqrt(np.square(vectors.astype(np.float64)).sum(axis=-1))
-    return norms
-
-
-def _one_hot(batch: _Batch, vectors: NDArray[Any]) -> OneHot:
+def _one_hot(batch: _Batch, rows: NDArray[Any]) -> OneHot:
     from embcalc.rows.onehot import one_hot_difference
 
     ids, table = batch.ids, batch.table
-    flat = vectors.reshape(len(ids), table.width)
     return OneHot(
-        max_difference=one_hot_difference(partial(batch.model.blocks, table), ids, flat),
+        max_difference=one_hot_difference(partial(batch.model.blocks, table), ids, rows),
         one_hot_bytes=4 * len(ids) * table.rows,
         flops=2 * len(ids) * table.rows * table.width,
         lookup_bytes=table.tensor.dtype.nbytes(len(ids) * table.width),

@@ -96,7 +96,7 @@ class Model:
 
     @property
     def has_head(self) -> bool | None:
-        """Whether logits are computed; None where nothing says so.
+        """Whether logits are computed; None where nothing says so, or what says so is broken.
 
         A config that says tied itself outweighs a guess from counts.
         """

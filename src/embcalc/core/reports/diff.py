@@ -83,8 +83,8 @@ class TableDiff:
 
     @property
     def frozen(self) -> bool:
-        """Whether no row that both have was changed."""
-        return self.comparable and self.changed_rows == 0
+        """Whether both have rows in common, and none of them was changed."""
+        return self.comparable and self.changed_rows == 0 < self.identical_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +131,11 @@ class DiffReport:
     vocabularies: VocabularyDiff | None
     """None where one of them has no tokenizer."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def retied(self) -> bool:
+        """Whether both verdicts on tying are known, and differ."""
+        return self.tying_a != self.tying_b and "unknown" not in (self.tying_a, self.tying_b)
 
     @property
     def changed(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from math import isfinite
 
 from embcalc.render.layout import safe
 
@@ -13,7 +14,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def dumps(heading: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """Write rows under a heading; None is an empty cell.
+    """Write rows under a heading; None is an empty cell, and so is a float that is not finite.
 
     Texts have their control characters escaped, and one that a spreadsheet would take for a
     formula (it begins with `=`, `+`, `-` or `@`) gets an apostrophe in front. Numbers stay as
@@ -28,7 +29,7 @@ def dumps(heading: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    if cell is None:
+    if cell is None or (isinstance(cell, float) and not isfinite(cell)):
         return ""
     if isinstance(cell, bool):
         return "true" if cell else "false"

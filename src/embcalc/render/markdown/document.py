@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from embcalc.render.layout import safe
+from embcalc.render.layout import quoted, safe
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@:])")
 
@@ -25,3 +25,8 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> 
 def escape(text: str) -> str:
     """Make a text from a model harmless: controls, markup, HTML, table bars, mentions, links."""
     return _ACTIVE.sub(r"\\\1", safe(text))
+
+
+def token(text: str | None, shown: str) -> str:
+    """A token as a cell: as people read it, empty where no token has the row."""
+    return "" if text is None else escape(quoted(shown))

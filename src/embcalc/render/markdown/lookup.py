@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from embcalc.core.reports.lookup import LookupReport
-from embcalc.render.markdown.document import escape, table
+from embcalc.core.reports.lookup import LookupReport, LookupToken
+from embcalc.render.markdown.document import escape, table, token
+from embcalc.render.numbers import decimals
 
 
 def render(report: LookupReport) -> str:
@@ -15,22 +16,38 @@ def _lines(report: LookupReport) -> Iterator[str]:
     batch, length, width = report.shape
     yield f"## Lookup in {escape(report.tensor)}"
     yield ""
-    yield f"{report.rows:,} rows of {report.width:,} {report.dtype}; "
-    yield f"ids [B, T] = [{batch}, {length}], vectors [B, T, d] = [{batch}, {length}, {width}]."
+    yield (
+        f"{report.rows:,} rows of {report.width:,} {report.dtype}; ids "
+        f"[B, T] = [{batch}, {length}], vectors [B, T, d] = [{batch}, {length}, {width}]."
+    )
     yield ""
-    rows = [
-        (
-            str(index),
-            str(position),
-            str(token.id),
-            escape(token.shown),
-            f"{report.norms[index, position]:.4f}",
-            "padding" if token.padding else "",
-        )
-        for index, sequence in enumerate(report.sequences)
-        for position, token in enumerate(sequence.tokens)
-    ]
-    yield from table(("b", "t", "id", "token", "norm", ""), rows, "rrrlrl")
-    for note in report.notes:
+    yield from table(("b", "t", "id", "token", "norm", ""), _rows(report), "rrrlrl")
+    for line in _summary(report):
         yield ""
+        yield line
+
+
+def _rows(report: LookupReport) -> Iterator[tuple[str, ...]]:
+    for index, sequence in enumerate(report.sequences):
+        for position, item in enumerate(sequence.tokens):
+            norm = decimals(float(report.norms[index, position]))
+            name = token(item.text, item.shown)
+            yield str(index), str(position), str(item.id), name, norm, _kind(item)
+
+
+def _kind(item: LookupToken) -> str:
+    if item.padding:
+        return "padding"
+    return "template" if item.template else ""
+
+
+def _summary(report: LookupReport) -> Iterator[str]:
+    one_hot = report.one_hot
+    if one_hot is not None:
+        yield (
+            f"One-hot times table: largest difference {one_hot.max_difference:.3g}, "
+            f"{one_hot.one_hot_bytes:,} bytes and {one_hot.flops:,} operations; the lookup copies "
+            f"{one_hot.lookup_bytes:,} bytes."
+        )
+    for note in report.notes:
         yield f"Note: {escape(note)}."

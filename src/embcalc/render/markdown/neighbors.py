@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from embcalc.core.reports.neighbors import NeighborsReport
-from embcalc.render.markdown.document import escape, table
+from embcalc.render.markdown.document import escape, table, token
+from embcalc.render.numbers import decimals
 
 
 def render(report: NeighborsReport) -> str:
@@ -22,7 +23,7 @@ def _lines(report: NeighborsReport) -> Iterator[str]:
     yield f"{escape(report.tensor)}: {report.table_rows:,} rows of {report.width:,} {report.dtype}."
     yield ""
     rows = [
-        (str(item.row), escape(item.shown) if item.text is not None else "", f"{item.score:.4f}")
+        (str(item.row), token(item.text, item.shown), decimals(item.score))
         for item in report.neighbors
     ]
     yield from table(("row", "token", report.metric), rows, "rlr")

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isfinite, isnan
 
-from embcalc.core.reports.diff import AddedRows, ChangedRow, DiffReport, TableDiff, VocabularyDiff
+from embcalc.core.reports.diff import ChangedRow, DiffReport, TableDiff, VocabularyDiff
+from embcalc.render.diff_words import added_rows, cosine, delta_norm, verdicts
 from embcalc.render.layout import WIDTH, clip, clip_middle, safe, table
 from embcalc.render.text.notes import note_lines, token_name, wrapped
 
@@ -28,8 +28,9 @@ def _lines(report: DiffReport) -> Iterator[str]:
             yield ""
             yield clip(f"{safe(name)}: only in {side}", WIDTH)
     yield ""
-    changed = "" if report.tying_a == report.tying_b else "  <- changed"
-    yield f"tying: {report.tying_a} in A, {report.tying_b} in B{changed}"
+    changed = "  <- changed" if report.retied else ""
+    if {report.tying_a, report.tying_b} != {"unknown"}:
+        yield f"tying: {report.tying_a} in A, {report.tying_b} in B{changed}"
     if report.vocabularies is not None:
         yield from _vocabularies(report.vocabularies)
     yield from note_lines(report.notes)
@@ -43,9 +44,18 @@ def _table(compared: TableDiff) -> Iterator[str]:
         f"  {compared.rows_a:,} x {compared.width_a:,} {compared.dtype_a} -> "
         f"{compared.rows_b:,} x {compared.width_b:,} {compared.dtype_b}"
     )
-    if not compared.comparable:
-        yield "  rows of different widths: not compared"
-        return
+    if compared.comparable:
+        yield from _counts(compared)
+    for verdict in verdicts(compared):
+        yield from wrapped(f"  {verdict}")
+    if compared.added is not None:
+        yield from wrapped(f"  {added_rows(compared.added)}")
+    if compared.most_changed:
+        yield ""
+        yield from table(_changed_rows(compared.most_changed), "rlrr")
+
+
+def _counts(compared: TableDiff) -> Iterator[str]:
     counts = [
         ("identical rows", compared.identical_rows),
         ("changed rows", compared.changed_rows),
@@ -53,44 +63,13 @@ def _table(compared: TableDiff) -> Iterator[str]:
         ("removed rows", compared.removed_rows),
     ]
     yield from table([(name, f"{count:,}") for name, count in counts], "lr")
-    yield from wrapped(f"  {_verdict(compared)}")
-    if compared.added is not None:
-        yield from wrapped(f"  {_added(compared.added)}")
-    if compared.most_changed:
-        yield ""
-        yield from table(_changed_rows(compared.most_changed), "rlrr")
-
-
-def _verdict(compared: TableDiff) -> str:
-    both = compared.identical_rows + compared.changed_rows
-    if compared.frozen:
-        return f"frozen: not one of the {both:,} rows in both was changed"
-    if compared.nonfinite_rows:
-        return f"{compared.nonfinite_rows:,} changed rows hold a number that is not finite"
-    if compared.identical_rows == 0:
-        return "trained: every row was changed"
-    share = compared.changed_rows / both
-    return f"{share:.1%} of the rows in both were changed; the others are identical to the last bit"
-
-
-def _added(added: AddedRows) -> str:
-    kinds = [
-        (added.at_mean, "at the mean of A's rows, as a resize leaves them: not trained since"),
-        (added.zero, "all zeros: not trained since"),
-        (added.repeated, "equal to another added row"),
-        (added.elsewhere, "elsewhere: trained, or begun at random"),
-    ]
-    said = "; ".join(f"{count:,} {what}" for count, what in kinds if count)
-    return f"of {added.count:,} added rows {said}"
 
 
 def _changed_rows(rows: Sequence[ChangedRow]) -> list[tuple[str, str, str, str]]:
     lines = [("row", "token", "|B - A|", "cosine")]
     for row in rows:
         name = token_name(None if row.text is None else row.shown, TOKEN_WIDTH)
-        delta = f"{row.delta_norm:.4g}" if isfinite(row.delta_norm) else "not finite"
-        cosine = "-" if isnan(row.cosine) else f"{row.cosine:.4f}"
-        lines.append((str(row.row), name, delta, cosine))
+        lines.append((str(row.row), name, delta_norm(row), cosine(row)))
     return lines
 
 

@@ -4,7 +4,8 @@ import textwrap
 from collections.abc import Iterator
 
 from embcalc.core.reports.lookup import LookupReport, LookupToken, OneHot
-from embcalc.render.layout import WIDTH, clip, decimal_size, safe, table
+from embcalc.render.layout import WIDTH, cell_width, clip, clip_middle, decimal_size, safe, table
+from embcalc.render.numbers import decimals
 from embcalc.render.text.notes import note_lines, token_name, wrapped
 
 CAUTION = (
@@ -23,7 +24,8 @@ def render(report: LookupReport) -> str:
 
 
 def _lines(report: LookupReport) -> Iterator[str]:
-    yield f"{safe(report.tensor)}: {report.rows:,} rows of {report.width:,} {report.dtype}"
+    size = f": {report.rows:,} rows of {report.width:,} {report.dtype}"
+    yield clip_middle(safe(report.tensor), WIDTH - len(size)) + size
     if any(sequence.text is not None for sequence in report.sequences):
         yield ""
         yield from _text_to_tokens(report)
@@ -72,14 +74,25 @@ def _padding_legend(report: LookupReport) -> str:
 def _rows(report: LookupReport) -> Iterator[str]:
     batch, length, width = report.shape
     yield f"ids -> rows  [B, T, d] = [{batch}, {length}, {width}]"
-    shown = min(FIRST_VALUES, width)
-    columns = [f"[{column}]" for column in range(shown)]
-    lines = [("b", "t", "id", "token", "norm", *columns)]
-    lines += [_row(report, *place, shown) for place in _folded(report)]
-    yield from table(lines[: MAX_ROWS + 1], "rrrlr" + "r" * shown)
-    if len(lines) > MAX_ROWS + 1:
-        yield f"  … {len(lines) - MAX_ROWS - 1:,} more: --format csv has them all"
+    places = list(_folded(report))
+    for shown in range(min(FIRST_VALUES, width), -1, -1):
+        lines = _table(report, places[:MAX_ROWS], shown)
+        if shown == 0 or max(map(cell_width, lines)) <= WIDTH:
+            break
+    yield from lines
+    if len(places) > MAX_ROWS:
+        yield f"  … {len(places) - MAX_ROWS:,} more: --format csv has them all"
     yield from _repeats(report)
+
+
+def _table(
+    report: LookupReport, places: list[tuple[int, int, LookupToken]], shown: int
+) -> list[str]:
+    """The table with the first `shown` numbers of each row."""
+    columns = (f"[{column}]" for column in range(shown))
+    heading = ("b", "t", "id", "token", "norm", *columns)
+    rows = [_row(report, *place, shown) for place in places]
+    return table([heading, *rows], "rrrlr" + "r" * shown)
 
 
 def _row(
@@ -92,7 +105,7 @@ def _row(
         f"{position}-{last}" if token.padding and position < last else str(position),
         f"{token.id}{'*' if token.padding else ' '}",
         _name(token),
-        f"{report.norms[index, position]:.4f}",
+        decimals(report.norms[index, position]),
         *(f"{value:.3g}" for value in vector[:shown]),
     )
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from embcalc.core.reports.neighbors import Neighbor, NeighborsReport, QueryToken
-from embcalc.render.layout import clip, safe, table
-from embcalc.render.text.notes import note_lines, token_name
+from embcalc.render.layout import WIDTH, clip_middle, safe, table
+from embcalc.render.numbers import decimals
+from embcalc.render.text.notes import note_lines, token_name, wrapped
 
 TOKEN_WIDTH = 40
 SCORES = {"cosine": "cosine", "euclidean": "distance", "dot": "dot product"}
@@ -20,15 +21,13 @@ def render(report: NeighborsReport) -> str:
 
 
 def _lines(report: NeighborsReport) -> Iterator[str]:
-    yield (
-        f"{clip(safe(report.tensor), 50)}: {report.table_rows:,} rows of {report.width:,} "
-        f"{report.dtype}"
-    )
+    size = f": {report.table_rows:,} rows of {report.width:,} {report.dtype}"
+    yield clip_middle(safe(report.tensor), WIDTH - len(size)) + size
     centered = ", mean row subtracted" if report.centered else ""
-    yield f"nearest to {expression(report.query)} by {report.metric}{centered}"
+    yield from wrapped(f"nearest to {expression(report.query)} by {report.metric}{centered}")
     yield ""
     heading = ("row", "token", SCORES[report.metric])
-    rows = [(str(item.row), _name(item), f"{item.score:.4f}") for item in report.neighbors]
+    rows = [(str(item.row), _name(item), decimals(item.score)) for item in report.neighbors]
     yield from table([heading, *rows], "rlr")
     if not rows:
         yield "  none: every other row is left out or has no score"
