@@ -26,7 +26,8 @@ def verdicts(compared: TableDiff) -> Iterator[str]:
             "bit"
         )
     if compared.nonfinite_rows:
-        yield f"{compared.nonfinite_rows:,} changed rows hold a number that is not finite"
+        rows = "row holds" if compared.nonfinite_rows == 1 else "rows hold"
+        yield f"{compared.nonfinite_rows:,} changed {rows} a number that is not finite"
 
 
 def added_rows(added: AddedRows) -> str:

@@ -61,8 +61,8 @@ class Nearest:
     undefined: int
     """Rows without a score: not finite, or zero under cosine."""
     mean_cosine: float
-    """Average cosine of the query with all other rows; NaN where none has one. Far from 0 means
-    that the rows share a direction."""
+    """Average cosine of the query with the rows that may be an answer; NaN where none has one. Far
+    from 0 means that the rows share a direction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ def nearest(rows: RowPass, read: RowReader, search: Search) -> Nearest:
         best = _Best(search)
         for start in range(0, len(candidates), RANKED_AT_ONCE):
             best.take(candidates[start : start + RANKED_AT_ONCE], read)
-        cosines = fast.cosines(search)[fast.trusted(search)]
+        cosines = fast.cosines(search)[fast.wanted(search)]
     average = float(cosines.mean()) if len(cosines) else float("nan")
     return Nearest(best.rows, best.scores, best.undefined, average)
 
@@ -256,6 +256,11 @@ class _Fast:
             sure &= np.isfinite(self.products) & (self.products != 0)
         return sure
 
+    def wanted(self, search: Search) -> NDArray[np.bool_]:
+        """Trusted rows that may be an answer."""
+        sure = self.trusted(search)
+        return sure if search.skip is None else sure & ~search.skip
+
     def cosines(self, search: Search) -> Floats:
         """Cosine of each row with the query."""
         if search.metric is Metric.COSINE:
@@ -315,8 +320,7 @@ def _decoded(block: RowBlock, mean: Floats | None) -> NDArray[np.float32]:
 
 def _candidates(fast: _Fast, search: Search) -> NDArray[np.int64]:
     """Rows that may be among the best, and rows that the fast pass cannot judge."""
-    sure = fast.trusted(search)
-    wanted = sure if search.skip is None else sure & ~search.skip
+    sure, wanted = fast.trusted(search), fast.wanted(search)
     least, most = fast.bounds(search)
     least = least[wanted]
     bar = -np.inf

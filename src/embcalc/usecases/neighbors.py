@@ -30,6 +30,8 @@ TABLES = ("token", "output")
 EXCLUDABLE = ("special", "unused")
 SHARED_DIRECTION = 0.25
 """Mean cosine above which the direction that all rows share is worth a note."""
+LEAST_NUMBERS = 1024
+"""Numbers of a table below which such a mean may be chance."""
 
 
 def neighbors(  # noqa: PLR0913 - the options of a command
@@ -90,7 +92,7 @@ def neighbors(  # noqa: PLR0913 - the options of a command
     _require_rows(query, chosen)
     skip, left_out = _skipped(opened, chosen, query, wish.exclude)
     found = _search(opened, chosen, query, wish, skip, progress)
-    notes.extend(_advice(found, wish))
+    notes.extend(_advice(chosen, found, wish))
     return _report(opened, chosen, wish, query, found, left_out, notes)
 
 
@@ -260,12 +262,13 @@ def _pass(model: Model, table: EmbeddingTable, label: str, progress: Progress) -
     return RowPass(stream=stream, shares=parts, workers=model.workers)
 
 
-def _advice(found: Nearest, wish: _Wish) -> Iterator[str]:
+def _advice(table: EmbeddingTable, found: Nearest, wish: _Wish) -> Iterator[str]:
     if found.undefined:
         what = "zero or not finite" if wish.metric == "cosine" else "not finite"
         rows = "row is" if found.undefined == 1 else "rows are"
         yield f"{found.undefined:,} {rows} {what} and without a score"
-    if not wish.center and abs(found.mean_cosine) > SHARED_DIRECTION:
+    telling = table.rows * table.width >= LEAST_NUMBERS
+    if telling and not wish.center and abs(found.mean_cosine) > SHARED_DIRECTION:
         yield (
             f"the rows share a direction: the average row has cosine {found.mean_cosine:.2f} with "
             "the query; --center subtracts the mean row and tells neighbors apart better"

@@ -56,7 +56,8 @@ class NeighborsReport:
     undefined_rows: int
     """Rows without a score: not finite, or zero under cosine."""
     mean_cosine: float
-    """Average cosine between the query and the rows of the table; NaN where there is none."""
+    """Average cosine between the query and the rows that may be an answer; NaN where there is
+    none."""
     neighbors: tuple[Neighbor, ...]
     rows: NDArray[Any] = field(repr=False)
     """`[top]`, int64: rows of `neighbors`."""

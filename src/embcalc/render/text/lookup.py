@@ -4,7 +4,16 @@ import textwrap
 from collections.abc import Iterator
 
 from embcalc.core.reports.lookup import LookupReport, LookupToken, OneHot
-from embcalc.render.layout import WIDTH, cell_width, clip, clip_middle, decimal_size, safe, table
+from embcalc.render.layout import (
+    WIDTH,
+    cell_width,
+    clip,
+    clip_middle,
+    decimal_size,
+    quoted,
+    safe,
+    table,
+)
 from embcalc.render.numbers import decimals
 from embcalc.render.text.notes import note_lines, token_name, wrapped
 
@@ -45,7 +54,7 @@ def _text_to_tokens(report: LookupReport) -> Iterator[str]:
     for number, sequence in enumerate(report.sequences):
         if sequence.text is not None:
             tokens = " | ".join(_name(token) for token in sequence.tokens if not token.padding)
-            text = clip(safe(sequence.text), 30)
+            text = clip(quoted(sequence.text), 30)
             yield clip(f"  {number}  {text} -> {tokens or '(nothing)'}", WIDTH)
 
 
