@@ -47,9 +47,24 @@ def diff(  # noqa: PLR0913 - the options of a command
     """
     if top < 0:
         raise UsageError(f"--top {top} is below 0", "give the number of rows to list")
-    left = open_model(a, tokenizer_a, Wanted(tensor), need_tokenizer=False, need_config=False)
-    right = open_model(b, tokenizer_b, Wanted(tensor), need_tokenizer=False, need_config=False)
+    left, right = _opened("A", a, tokenizer_a, tensor), _opened("B", b, tokenizer_b, tensor)
     return _compared(left, right, top, progress)
+
+
+def _opened(
+    side: str,
+    address: str | PathLike[str],
+    tokenizer: str | PathLike[str] | None,
+    tensor: str | None,
+) -> Model:
+    try:
+        return open_model(
+            address, tokenizer, Wanted(tensor), need_tokenizer=False, need_config=False
+        )
+    except CheckpointError as error:
+        if tensor is None:
+            raise
+        raise CheckpointError(f"{side}: {error.message}", error.hint) from error
 
 
 def _compared(a: Model, b: Model, top: int, progress: Progress) -> DiffReport:
