@@ -8,7 +8,7 @@ import pytest
 from embcalc.core.findings import Finding, Rule, Selection, Severity, run_rules
 from embcalc.core.row_facts import RowFacts, TableRows
 from embcalc.core.tables import Role
-from embcalc.core.tokenizer_facts import TokenizerFacts
+from embcalc.core.tokenizer_facts import EmittedId, TokenizerFacts
 from embcalc.core.vocabulary import TextForm, Vocabulary
 from embcalc.rules import row_health
 from tests.rules.row_models import facts, rows, table, tokenizer, vocabulary
@@ -121,6 +121,17 @@ def test_a_purpose_stated_in_the_config_alone_counts() -> None:
 @pytest.mark.parametrize("kind", ["zero", "near_zero"])
 def test_padding_and_unknown_may_be_empty(row: int, kind: str) -> None:
     assert findings(facts(rows_of(kind, row))) == []
+
+
+def test_the_name_alone_says_that_a_token_is_padding() -> None:
+    of = facts(rows(zero=(0,)), tokenizer_facts=tokenizer(named=()))
+    assert findings(of) == []
+
+
+def test_what_the_tokenizer_pads_with_is_padding() -> None:
+    pads = EmittedId(where="padding.pad_id", id=7, text="<extra>", file="tokenizer.json")
+    of = facts(rows(zero=(7,)), tokenizer_facts=tokenizer(emitted=(pads,)))
+    assert findings(of) == []
 
 
 def test_a_padding_token_that_ends_sequences_too_may_not() -> None:

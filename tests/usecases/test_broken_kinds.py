@@ -22,6 +22,10 @@ def text(name: str, content: str) -> Damage:
     return lambda folder: (folder / name).write_text(content)
 
 
+def raw(name: str, content: bytes) -> Damage:
+    return lambda folder: (folder / name).write_bytes(content)
+
+
 def folder_named(name: str) -> Damage:
     def damage(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
@@ -50,6 +54,10 @@ KINDS: dict[str, tuple[Damage, str, str]] = {
     "config: empty": (text("config.json", " "), "EMB302", "config.json is empty"),
     "config: cut": (text("config.json", '{"a'), "EMB302", "config.json is not valid JSON"),
     "config: deep": (text("config.json", "[" * 100_000), "EMB302", "nested too deep"),
+    "config: BOM": (raw("config.json", b"\xef\xbb\xbf{}"), "EMB302", "a byte order mark"),
+    "config: UTF-16": (raw("config.json", "\ufeff{}".encode("utf-16-le")), "EMB302", "byte order"),
+    "config: no mark": (raw("config.json", "{}".encode("utf-16-be")), "EMB302", "zero bytes"),
+    "config: latin": (raw("config.json", b'{"a": "\xe9"}'), "EMB302", "is not UTF-8"),
     "config: a page": (text("config.json", "<html>"), "EMB302", "is an HTML page, not JSON"),
     "config: pointer": (text("config.json", POINTER), "EMB301", "is a Git LFS pointer"),
     "config: a folder": (folder_named("config.json"), "EMB302", "is a folder, not a file"),

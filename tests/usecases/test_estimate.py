@@ -159,11 +159,11 @@ def test_sizes_that_a_config_lacks_come_from_flags(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("{", "not valid JSON"),
-        ("[]", "holds no JSON object"),
+        ("[]", "holds a list, not a JSON object"),
         ("version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
         ('{"vocab_size": "many"}', "not a whole number"),
         ('{"model_type": "canine"}', "no table by id"),
-        ('{"a":' * 5000, "not valid JSON"),
+        ('{"a":' * 5000, "nested too deep"),
     ],
 )
 def test_a_broken_config(tmp_path: Path, content: str, message: str) -> None:

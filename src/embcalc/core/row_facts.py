@@ -9,6 +9,7 @@ from functools import cached_property
 from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Problem, Severity
 from embcalc.core.magnitudes import LARGEST, SMALLEST
+from embcalc.core.pad_tokens import padding_ids
 from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tying import Tying
 from embcalc.core.unused_names import is_unused_name
@@ -105,6 +106,8 @@ class RowFacts:
         for special in self.model.tokenizer.named:
             if special.id is not None:
                 found.setdefault(special.id, []).append(special.name)
+        for token_id in padding_ids(self.model.tokenizer.vocabulary, self.model.tokenizer.emitted):
+            found.setdefault(token_id, []).append("pad_token")
         for stated in self.model.stated_ids:
             for token_id in stated.ids:
                 found.setdefault(token_id, []).append(_purpose(stated.name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from typing import Any
 
@@ -65,9 +66,31 @@ def _decoded(content: bytes, name: str) -> object:
             f"{name} is an HTML page, not JSON",
             hint="a login or error page was saved in its place; download the file itself",
         )
+    _require_utf8(content, name)
     try:
         return json.loads(content)
     except RecursionError:
         raise ConfigError(f"{name} is nested too deep", "download it again") from None
     except ValueError as error:
         raise ConfigError(f"{name} is not valid JSON: {error}", "download it again") from error
+
+
+def _require_utf8(content: bytes, name: str) -> None:
+    # json.loads would guess UTF-16 and UTF-32; transformers opens the file as UTF-8.
+    if content.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ConfigError(
+            f"{name} begins with a byte order mark: transformers cannot read it",
+            hint="save it as UTF-8 without a byte order mark (BOM)",
+        )
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{name} is not UTF-8: byte 0x{content[error.start]:02x} at offset {error.start:,}",
+            hint="save it as UTF-8, or download it again",
+        ) from error
+    if "\0" in text:
+        raise ConfigError(
+            f"{name} holds zero bytes: it is damaged, or UTF-16",
+            hint="save it as UTF-8, or download it again",
+        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from embcalc.core.estimate import estimate_layer
 from embcalc.core.layer import Layer, layer_of_flags
 from embcalc.core.request import EstimateRequest
-from embcalc.errors import ConfigError, SourceError, UsageError
+from embcalc.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
     from embcalc.checkpoints import Checkpoint
@@ -129,22 +129,10 @@ def _is_remote(folder: Folder) -> bool:
 
 
 def _read_config(folder: Folder, name: str) -> ModelConfig:
-    import json
-
     from embcalc.core.config import parse_config
+    from embcalc.usecases.documents import read_object
 
-    content = folder.open(name).read()
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        if content.startswith(b"version https://git-lfs"):
-            raise ConfigError(
-                f"{name} is a Git LFS pointer, not the file itself", hint="run 'git lfs pull'"
-            ) from error
-        raise ConfigError(
-            f"{name} is not valid JSON: {error}", hint="download it again, or correct it"
-        ) from error
-    return parse_config(document, name)
+    return parse_config(read_object(folder, name) or {}, name)
 
 
 def _of_checkpoint(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embcalc.core.display import token_text
+from embcalc.core.pad_tokens import padding_ids
 from embcalc.core.progress import Progress
 from embcalc.core.reports.inspect import Skipped
 from embcalc.core.role import TOKEN_ROLES
@@ -76,13 +77,10 @@ class TableContext:
     @cached_property
     def pad_ids(self) -> frozenset[int]:
         """Ids that fill up; their rows may be zero, torch keeps `padding_idx` rows so."""
-        config, vocabulary = self.model.config, self.model.vocabulary
+        config = self.model.config
         stated = [s.ids for s in (config.special_ids if config else ()) if s.name == "pad_token_id"]
-        ids = {token for ids in stated for token in ids}
-        for text in ("<pad>", "[PAD]", "<|pad|>", "PAD"):
-            token = vocabulary.id(text) if vocabulary else None
-            ids.update(() if token is None else (token,))
-        return frozenset(ids)
+        by_config = frozenset(token for ids in stated for token in ids)
+        return by_config | padding_ids(self.model.vocabulary, self.model.emitted)
 
     def vocabulary_of(self, table: EmbeddingTable) -> Vocabulary | None:
         """The vocabulary, for tables whose rows belong to its ids."""

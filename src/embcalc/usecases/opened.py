@@ -18,6 +18,7 @@ from embcalc.core.findings import Problem, Severity
 from embcalc.core.role import TOKEN_ROLES
 from embcalc.core.roles import embedding_tables
 from embcalc.core.tables import EmbeddingTable, Role
+from embcalc.core.tokenizer_facts import EmittedId
 from embcalc.core.tying import expects_head
 from embcalc.core.vocabulary import Vocabulary
 from embcalc.errors import (
@@ -56,6 +57,8 @@ class Model:
     """Whether the files lie on this machine, where reading in parallel costs no requests."""
     tokenizer_folder: Folder
     vocabulary: Vocabulary | None
+    emitted: tuple[EmittedId, ...] = ()
+    """Ids that encoding emits as the tokenizer's file says, padding among them."""
     tokenizer_broken: bool = False
     """Whether there is a tokenizer that cannot be read; `absent` says why."""
     absent: str | None = None
@@ -225,6 +228,7 @@ def open_model(
         local=_is_local(place.folder, checkpoint),
         tokenizer_folder=words.folder,
         vocabulary=facts.vocabulary,
+        emitted=facts.emitted,
         absent=facts.problems[0].message if facts.problems else facts.absent,
         tokenizer_broken=facts.vocabulary is None and bool(facts.problems),
     )
