@@ -35,7 +35,7 @@ def estimate(
     budget: given.BudgetSize = None,
     explain: given.Explain = False,
     output_format: Annotated[
-        RowsFormat, typer.Option("--format", help="Format of the result.")
+        RowsFormat, typer.Option("--format", help="Format of the result; json, csv: exact bytes.")
     ] = RowsFormat.TEXT,
     output: OutputOption = None,
 ) -> None:

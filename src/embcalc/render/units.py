@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -20,12 +21,22 @@ class Units:
     """Digits after the point: as many as keep a column of the largest number narrow."""
 
     def in_decimal(self, nbytes: int) -> str:
-        """`4.608`."""
-        return f"{nbytes / self.decimal_bytes:,.{self.digits}f}"
+        """`4.608`; what would round to 0 gets two digits that count, `0.0031`."""
+        return _fixed(nbytes / self.decimal_bytes, self.digits)
 
     def in_binary(self, nbytes: int) -> str:
         """`4.292`."""
-        return f"{nbytes / self.binary_bytes:,.{self.digits}f}"
+        return _fixed(nbytes / self.binary_bytes, self.digits)
+
+
+def _fixed(number: float, digits: int) -> str:
+    text = f"{number:,.{digits}f}"
+    if number <= 0 or text.strip("0."):
+        return text
+    most = digits + 3
+    if number < 10**-most:
+        return f"<{10**-most:.{most}f}"
+    return f"{number:.{1 - math.floor(math.log10(number))}f}"
 
 
 def _pair(letter: str, power: int) -> Units:

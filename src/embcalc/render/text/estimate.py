@@ -117,7 +117,9 @@ def _remark(item: Table, report: EstimateReport) -> str:
         return safe(f"stored as {stored.dtype}")
     if not item.trainable_rows:
         return "frozen"
-    return "" if item.trainable_rows == item.rows else f"{item.trainable_rows:,} rows trained"
+    if item.trainable_rows == item.rows:
+        return ""
+    return f"{item.trainable_rows:,} {'row' if item.trainable_rows == 1 else 'rows'} trained"
 
 
 def _share(report: EstimateReport) -> Iterator[str]:
