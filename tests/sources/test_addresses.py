@@ -13,6 +13,7 @@ from embcalc.errors import SourceError
 from embcalc.sources import locate
 from embcalc.sources.hub.address import HubAddress, from_uri, from_web, plain
 from embcalc.sources.names import is_safe
+from tests.sources.hub_server import HubServer, Repo
 
 REPO = "Qwen/Qwen3-8B"
 
@@ -114,10 +115,77 @@ def test_an_existing_path_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("a\x00b", None),
     ],
 )
-def test_what_is_nowhere_is_told_without_asking_anybody(address: str, hint: str | None) -> None:
+def test_what_is_nowhere_is_told_without_asking_anybody(
+    address: str, hint: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SourceError) as caught:
         locate(address)
     assert (hint or "") in (caught.value.hint or "")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the folders models/tiny and small."""
+    for name in ("models/tiny", "small"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("address", "hint"),
+    [
+        ("models/tiny/nope.safetensors", "models/tiny has no nope.safetensors"),
+        ("models/tyni/model.safetensors", "models has no tyni; did you mean models/tiny?"),
+        ("models/tyni/", "models has no tyni; did you mean models/tiny?"),
+        ("./modles/tiny", "there is no modles here; did you mean models?"),
+        ("smal", "there is no smal here; did you mean small?"),
+        ("../nowhere-at-all", ".. has no nowhere-at-all"),
+        ("~/models", "~ is left as it is within quotes; write $HOME, or leave the quotes out"),
+        ("models/one/two/three", "models has no one"),
+        ("small/x.gguf", "small has no x.gguf"),
+        ("one/two/three", "a file of a hub repository is written hf://one/two/three"),
+    ],
+)
+def test_a_mistyped_path_is_never_asked_for_on_the_hub(
+    here: Path, hub: HubServer, address: str, hint: str
+) -> None:
+    with pytest.raises(SourceError) as caught:
+        locate(address)
+    assert caught.value.message == f"no such file or folder: {address}"
+    assert caught.value.hint == hint
+    assert hub.requests == []
+
+
+def test_what_may_be_a_path_or_a_model_is_called_both(
+    here: Path, hub: HubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(address: str) -> tuple[str, str | None]:
+        with pytest.raises(SourceError) as caught:
+            locate(address)
+        return caught.value.message, caught.value.hint
+
+    both = "no such file or folder: models/tyni; and as a model of the hub: "
+    hint = "models has no tyni; did you mean models/tiny? Otherwise check the name on the hub"
+    message, told = refused("models/tyni")
+    assert message == f"{both}no local path and no model on the hub that you may read: models/tyni"
+    assert told == hint
+    assert refused("small/xyz")[1] == "small has no xyz; or check the name on the hub"
+    hub.close()
+    message, told = refused("models/tyni")
+    assert message.startswith(f"{both}the hub ({hub.url}) cannot be reached: ")
+    assert told == hint
+    message, told = refused("org/name")
+    assert message.startswith(f"org/name is no local path, and the hub ({hub.url}) cannot be")
+    assert "network" in (told or "")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert "offline mode is on" in refused("models/tyni")[0]
+
+
+def test_a_model_of_the_hub_beside_a_folder_of_its_organisation(here: Path, hub: HubServer) -> None:
+    hub.repos["models/other"] = Repo({"config.json": b"{}"})
+    assert locate("models/other").folder.names() == ("config.json",)
 
 
 def test_a_link_to_nothing_is_named(tmp_path: Path) -> None:

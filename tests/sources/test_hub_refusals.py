@@ -174,7 +174,9 @@ def test_nobody_listens(hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None
     hub.close()
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     message, hint = refused("org/name")
-    assert message.startswith("the hub (http://127.0.0.1:9) cannot be reached")
+    assert message.startswith(
+        "org/name is no local path, and the hub (http://127.0.0.1:9) cannot be reached"
+    )
     assert "network" in hint
 
 

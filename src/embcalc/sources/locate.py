@@ -4,15 +4,20 @@ import importlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from embcalc.core.files import Folder
-from embcalc.errors import SourceError
+from embcalc.errors import SourceError, UnreachableError
 from embcalc.sources.keeping import KEEP
 from embcalc.sources.local import MAX_DEPTH, LocalFolder
+from embcalc.sources.missing import advice, what_is_missing
 from embcalc.sources.names import names_a_file
 from embcalc.sources.notes import note
+
+if TYPE_CHECKING:
+    from embcalc.sources.hub.address import HubAddress
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:://|::)")
 
@@ -45,11 +50,33 @@ def locate(address: str) -> Located:
 
         repository = plain(address)
         if repository is not None:
-            _check_settings()
-            from embcalc.sources.hub.open import open_hub
+            return _open_hub(repository, address)
+    raise SourceError(f"no such file or folder: {address}", hint=advice(address))
 
-            return Located(*open_hub(repository, address))
-    raise SourceError(f"no such file or folder: {address}", hint=_advice(address))
+
+def _open_hub(repository: HubAddress, address: str) -> Located:
+    """Open what may be a repository of the hub or a mistyped path; an error says both."""
+    _check_settings()
+    from embcalc.sources.hub.open import open_hub
+
+    try:
+        return Located(*open_hub(repository, address))
+    except SourceError as error:
+        raise _neither(address, error) from error
+
+
+def _neither(address: str, error: SourceError) -> SourceError:
+    """The error for an address that is no local path and cannot be opened on the hub."""
+    missing = what_is_missing(address) if Path(address).parent.is_dir() else None
+    if missing is not None:
+        other = " Otherwise" if missing.endswith("?") else "; or"
+        return SourceError(
+            f"no such file or folder: {address}; and as a model of the hub: {error.message}",
+            hint=f"{missing}{other} check the name on the hub",
+        )
+    if isinstance(error, UnreachableError):
+        return UnreachableError(f"{address} is no local path, and {error.message}", error.hint)
+    return error
 
 
 def _local(path: Path, address: str) -> Located | None:
@@ -126,9 +153,3 @@ def _check_settings() -> None:
 def _keeps_nothing(address: str) -> None:
     if KEEP.get():
         note(f"only files of the hub can be kept; {address} is read and not stored")
-
-
-def _advice(address: str) -> str:
-    if address.count("/") == 2 and not address.startswith((".", "/", "~")):
-        return f"a file of a hub repository is written hf://{address}"
-    return "check the path; a model on the hub is written org/name"
