@@ -14,6 +14,7 @@ import typer
 from embcalc import __version__
 from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.traffic import reset_traffic, tell_traffic
+from embcalc.cli.usage import ValueOfOptionError, told, with_help
 from embcalc.core.inputs import forget
 from embcalc.errors import EmbcalcError
 
@@ -107,8 +108,6 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         app = application(_wanted(arguments))
         code = app(args=list(arguments), prog_name="embcalc", standalone_mode=False)
-    except EmbcalcError as error:
-        return _refuse(error.message, error.hint)
     except (typer.Abort, KeyboardInterrupt):
         return _interrupted()
     except SystemExit:
@@ -120,10 +119,10 @@ def _run(arguments: Sequence[str]) -> int:
             raise
         return _cannot_print(error)
     except Exception as error:
-        usage = _usage_message(error)
-        if usage is None:
+        problem = _problem(error, arguments)
+        if problem is None:
             raise
-        return _refuse(usage, "see 'embcalc --help'")
+        return _refuse(*problem)
     return code if isinstance(code, int) else ExitCode.OK
 
 
@@ -142,13 +141,17 @@ def entry_point() -> None:
     os._exit(code)
 
 
-def _usage_message(error: Exception) -> str | None:
-    """The message of a wrong command line; None for any other exception.
+def _problem(error: Exception, arguments: Sequence[str]) -> tuple[str, str | None] | None:
+    """Message and hint of what a user can act on; None for any other exception.
 
-    Typer documents `BadParameter` alone of its usage errors; the others share this method.
+    Typer documents `BadParameter` alone of its usage errors; the others share a method with it.
     """
+    if isinstance(error, ValueOfOptionError):
+        return error.message, with_help(error.hint, arguments, COMMANDS)
+    if isinstance(error, EmbcalcError):
+        return error.message, error.hint
     format_message = getattr(error, "format_message", None)
-    return None if format_message is None else str(format_message())
+    return None if format_message is None else told(str(format_message()), arguments, COMMANDS)
 
 
 def _cannot_print(error: OSError) -> int:

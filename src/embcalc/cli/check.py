@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from embcalc.cli.numbers import whole_number
 from embcalc.cli.options import CacheOption, FindingsFormat, OutputOption, TokenizerOption
 from embcalc.cli.output import deliver
 from embcalc.cli.rule_options import (
@@ -23,7 +24,7 @@ def check(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL...",
+            metavar="MODEL",
             help="Local files or folders, patterns ('models/*'), hub ids or addresses.",
             show_default=False,
         ),
@@ -36,7 +37,12 @@ def check(
     allow_token: AllowTokenOption = None,
     strict: StrictOption = False,
     no_weights: NoWeightsOption = False,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Models to check at the same time.")] = 1,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            metavar="N", parser=whole_number("--jobs"), help="Models to check at the same time."
+        ),
+    ] = 1,
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Known findings, which do not fail.")
     ] = None,
@@ -53,7 +59,9 @@ def check(
     _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Run every rule over models: sizes, tokens, files, tying, rows. The gate before an upload.
+    """Run every rule over models: the gate before an upload.
+
+    Rules look at sizes, tokens, tokenizer files, tying, rows and shards.
 
     Example: embcalc check MODEL
     """

@@ -8,11 +8,16 @@ import typer
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new or empty folder.")] = Path(
-        "embcalc-demo"
-    ),
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="A folder to make, or an empty one. [default: embcalc-demo]",
+            show_default=False,
+        ),
+    ] = Path("embcalc-demo"),
 ) -> None:
-    """Write a tiny, complete model to try the other commands on.
+    """Write a tiny, complete model to try the commands on.
 
     Example: embcalc demo tiny
     """

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from embcalc.cli.exit_codes import ExitCode
+from embcalc.cli.numbers import whole_number
 from embcalc.cli.options import CacheOption, OutputOption, RowsFormat
 from embcalc.cli.output import deliver
 from embcalc.cli.rendering import rendered
@@ -30,7 +31,16 @@ def diff(
             help="Exit with 1 when any row was changed, added or removed, or when a shape differs.",
         ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", "-k", help="Most changed rows to list.")] = 10,
+    top: Annotated[
+        int,
+        typer.Option(
+            "--top",
+            "-k",
+            metavar="N",
+            parser=whole_number("--top"),
+            help="Most changed rows to list.",
+        ),
+    ] = 10,
     tensor: Annotated[
         str | None, typer.Option(help="Stored name of the one table. [default: all tables]")
     ] = None,
@@ -46,7 +56,7 @@ def diff(
     _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Compare the embedding tables and tokenizers of two checkpoints.
+    """Compare tables and tokenizers of two checkpoints.
 
     Example: embcalc diff BASE FINE-TUNED
     """

@@ -39,7 +39,9 @@ def estimate(
     ] = RowsFormat.TEXT,
     output: OutputOption = None,
 ) -> None:
-    """Count parameters and training memory of the embedding table and the output head.
+    """Count parameters and training memory of table and head.
+
+    The table is the embedding table, the head is the output head, tied or not.
 
     Example: embcalc estimate --vocab-size 150000 --hidden-size 2560
     """

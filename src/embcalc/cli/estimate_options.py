@@ -2,21 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
+
+from embcalc.cli.numbers import whole_number
+
+
+def _presets(incomplete: str) -> list[str]:
+    from embcalc.core.presets import names
+
+    return _beginning(incomplete, names())
+
+
+def _regimes(incomplete: str) -> list[str]:
+    from embcalc.core.regimes import BY_NAME
+
+    return _beginning(incomplete, BY_NAME)
+
+
+def _optimizers(incomplete: str) -> list[str]:
+    from embcalc.core.optimizers import BY_NAME
+
+    return _beginning(incomplete, BY_NAME)
+
+
+def _tables(incomplete: str) -> list[str]:
+    from embcalc.core.request import FREEZABLE
+
+    return _beginning(incomplete, (role.value for role in FREEZABLE))
+
+
+def _losses(incomplete: str) -> list[str]:
+    from embcalc.core.request import LOSSES
+
+    return _beginning(incomplete, LOSSES)
+
+
+def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
 
 ModelOrPreset = Annotated[
     str | None,
     typer.Argument(
         metavar="MODEL",
+        autocompletion=_presets,
         help="A preset (see 'embcalc presets'), a config.json, a model folder, a checkpoint, "
         "a hub id (org/name[@revision]) or an address.",
         show_default=False,
     ),
 ]
-VocabSize = Annotated[int | None, typer.Option(help="Rows of the token table, V.")]
-HiddenSize = Annotated[int | None, typer.Option(help="Width of the token table, d.")]
+VocabSize = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", parser=whole_number("--vocab-size"), help="Rows of the token table, V."
+    ),
+]
+HiddenSize = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", parser=whole_number("--hidden-size"), help="Width of the token table, d."
+    ),
+]
 Tied = Annotated[
     bool | None,
     typer.Option(
@@ -26,12 +75,18 @@ Tied = Annotated[
     ),
 ]
 TotalParams = Annotated[
-    int | None, typer.Option(help="Parameters of the whole model, for the share.")
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=whole_number("--total-params"),
+        help="Parameters of the whole model, for the share.",
+    ),
 ]
 Precisions = Annotated[
     list[str] | None,
     typer.Option(
         metavar="REGIME",
+        autocompletion=_regimes,
         help="fp32, bf16, fp16, amp, mixed, mixed-master, megatron or deepspeed; may be "
         "repeated. [default: all]",
         show_default=False,
@@ -41,6 +96,7 @@ OptimizerName = Annotated[
     str,
     typer.Option(
         metavar="NAME",
+        autocompletion=_optimizers,
         help="adamw, adam, amsgrad, sgd, sgd-momentum, lion, muon, muon-all, adagrad, rmsprop, "
         "adafactor, adamw8bit, sparse-adam or none.",
     ),
@@ -50,34 +106,77 @@ Freeze = Annotated[
     list[str] | None,
     typer.Option(
         metavar="TABLE",
+        autocompletion=_tables,
         help="Do not train this one: token, output, position, token_type or per_layer; may be "
         "repeated.",
         show_default=False,
     ),
 ]
 TrainableRows = Annotated[
-    int | None, typer.Option(help="Train only so many rows of the token table and the head.")
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=whole_number("--trainable-rows"),
+        help="Train only so many rows of the token table and the head.",
+    ),
 ]
-AddTokens = Annotated[int | None, typer.Option(help="Tokens to add: what they cost.")]
-PadTo = Annotated[int | None, typer.Option(help="Pad the rows to a multiple of this.")]
-BatchSize = Annotated[int | None, typer.Option(help="Sequences in a batch, B.")]
-SeqLen = Annotated[int | None, typer.Option(help="Tokens in a sequence, T.")]
+AddTokens = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", parser=whole_number("--add-tokens"), help="Tokens to add: what they cost."
+    ),
+]
+PadTo = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", parser=whole_number("--pad-to"), help="Pad the rows to a multiple of this."
+    ),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(metavar="N", parser=whole_number("--batch-size"), help="Sequences in a batch, B."),
+]
+SeqLen = Annotated[
+    int | None,
+    typer.Option(metavar="N", parser=whole_number("--seq-len"), help="Tokens in a sequence, T."),
+]
 LossName = Annotated[
     str | None,
     typer.Option(
         metavar="KIND",
+        autocompletion=_losses,
         help="trainer, manual, no-upcast or chunked: how the loss treats the logits. "
         "[default: trainer]",
         show_default=False,
     ),
 ]
-ZeroStage = Annotated[int | None, typer.Option(help="ZeRO stage 0 to 3; 3 is FSDP.")]
-DataParallel = Annotated[int | None, typer.Option(help="Ranks that ZeRO shards over.")]
-TensorParallel = Annotated[int | None, typer.Option(help="Ranks that share the rows.")]
-PipelineParallel = Annotated[int | None, typer.Option(help="Pipeline stages.")]
+ZeroStage = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", parser=whole_number("--zero-stage"), help="ZeRO stage 0 to 3; 3 is FSDP."
+    ),
+]
+DataParallel = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", parser=whole_number("--data-parallel"), help="Ranks that ZeRO shards over."
+    ),
+]
+TensorParallel = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", parser=whole_number("--tensor-parallel"), help="Ranks that share the rows."
+    ),
+]
+PipelineParallel = Annotated[
+    int | None,
+    typer.Option(metavar="N", parser=whole_number("--pipeline-parallel"), help="Pipeline stages."),
+]
 VocabDivisor = Annotated[
     int | None,
     typer.Option(
+        metavar="N",
+        parser=whole_number("--vocab-divisor"),
         help="Tensor parallel pads the rows to a multiple of this x ranks. [default: 128]",
         show_default=False,
     ),

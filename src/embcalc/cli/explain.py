@@ -13,7 +13,7 @@ def explain(
         typer.Argument(metavar="CODE", help="A rule's code or name. [default: list all rules]"),
     ] = None,
 ) -> None:
-    """Say what a rule checks, why it matters and how to fix what it finds.
+    """Say what a rule checks, why, and how to fix it.
 
     Example: embcalc explain EMB101
     """

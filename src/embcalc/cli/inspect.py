@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from embcalc.cli.exit_codes import ExitCode
+from embcalc.cli.numbers import whole_number
 from embcalc.cli.options import CacheOption, OutputOption, RowsFormat, TokenizerOption
 from embcalc.cli.output import deliver
 from embcalc.cli.rendering import rendered
@@ -16,7 +17,7 @@ def inspect(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL...",
+            metavar="MODEL",
             help="A local file or folder, a hub id (org/name[@revision]) or an address;"
             " several checkpoints of one run give a trend.",
             show_default=False,
@@ -26,12 +27,20 @@ def inspect(
         str | None, typer.Option(help="Stored name of the one table. [default: all tables]")
     ] = None,
     tokenizer: TokenizerOption = None,
-    top: Annotated[int, typer.Option(help="Rows to list of each kind.")] = 10,
+    top: Annotated[
+        int,
+        typer.Option(metavar="N", parser=whole_number("--top"), help="Rows to list of each kind."),
+    ] = 10,
     rows: Annotated[
         str | None, typer.Option(metavar="0,5-9", help="Rows to show with their first values.")
     ] = None,
     bins: Annotated[
-        int | None, typer.Option(help="Bins of the histogram. [default: about 20, round]")
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole_number("--bins"),
+            help="Bins of the histogram. [default: about 20, round]",
+        ),
     ] = None,
     export: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Every row: .csv, .jsonl, .npy, .parquet.")
@@ -52,7 +61,9 @@ def inspect(
     _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Judge every row of the embedding tables: norms, zero, non-finite, duplicate, untrained rows.
+    """Judge every row of the embedding tables.
+
+    Norms, and the rows that are zero, not finite, copies, far from the rest or hardly trained.
 
     Example: embcalc inspect MODEL
     """

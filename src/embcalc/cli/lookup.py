@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from embcalc.cli.numbers import whole_number
 from embcalc.cli.options import (
     CacheOption,
     ModelArgument,
@@ -32,7 +33,12 @@ def lookup(
         str | None, typer.Option(help="Stored name of the table. [default: the token table]")
     ] = None,
     pad_id: Annotated[
-        int | None, typer.Option(help="Id that fills up. [default: the tokenizer's, the config's]")
+        int | None,
+        typer.Option(
+            metavar="ID",
+            parser=whole_number("--pad-id"),
+            help="Id that fills up. [default: the tokenizer's, the config's]",
+        ),
     ] = None,
     special_tokens: Annotated[
         bool, typer.Option(help="Add what the tokenizer's template adds, such as [CLS].")
@@ -49,7 +55,7 @@ def lookup(
     _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Follow text to tokens, to ids, to rows of the embedding table.
+    """Follow text to tokens, to ids, to rows of the table.
 
     Example: embcalc lookup MODEL --text "some words"
     """

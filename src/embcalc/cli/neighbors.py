@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from embcalc.cli.numbers import whole_number
 from embcalc.cli.options import (
     CacheOption,
     ModelArgument,
@@ -49,16 +50,27 @@ def neighbors(
         ),
     ] = None,
     row: Annotated[
-        list[int] | None, typer.Option("--id", metavar="ROW", help="A row number, as a token.")
+        list[int] | None,
+        typer.Option(
+            "--id", metavar="ROW", parser=whole_number("--id"), help="A row number, as a token."
+        ),
     ] = None,
     minus: Annotated[
         list[str] | None, typer.Option("--minus", metavar="TOKEN", help="Subtract it.")
     ] = None,
     minus_row: Annotated[
-        list[int] | None, typer.Option("--minus-id", metavar="ROW", help="Subtract its row.")
+        list[int] | None,
+        typer.Option(
+            "--minus-id", metavar="ROW", parser=whole_number("--minus-id"), help="Subtract its row."
+        ),
     ] = None,
     metric: Annotated[MetricName, typer.Option(help="What near means.")] = MetricName.COSINE,
-    top: Annotated[int, typer.Option("--top", "-k", help="How many neighbors.")] = 10,
+    top: Annotated[
+        int,
+        typer.Option(
+            "--top", "-k", metavar="N", parser=whole_number("--top"), help="How many neighbors."
+        ),
+    ] = 10,
     table: Annotated[TableName, typer.Option(help="Which table to search.")] = TableName.TOKEN,
     exclude: Annotated[
         list[Excludable] | None, typer.Option(help="Leave such rows out; may be repeated.")
