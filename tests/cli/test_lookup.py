@@ -5,8 +5,10 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from embcalc.render.layout import cell_width
 from tests.conftest import Run
 
 TEXTS = ("--text", "我爱学习", "--text", "你爱")
@@ -68,3 +70,36 @@ def test_an_id_past_the_rows_is_code_two(run: Callable[..., Run], demo_model: Pa
 
 def test_markdown(run: Callable[..., Run], demo_model: Path) -> None:
     assert "| 1 | 2 | 0 | PAD |" in run("lookup", demo_model, *TEXTS, "--format", "markdown").out
+
+
+@pytest.mark.parametrize("pad", ["6", "-1"])
+@pytest.mark.parametrize("ids", [["1,2"], ["1,2", "3"]])
+def test_a_pad_id_past_the_rows_is_refused_also_where_nothing_is_filled(
+    run: Callable[..., Run], demo_model: Path, pad: str, ids: list[str]
+) -> None:
+    options = [word for given in ids for word in ("--ids", given)]
+    result = run("lookup", demo_model, *options, f"--pad-id={pad}")
+    assert (result.code, result.out) == (2, "")
+    first, second = result.err.splitlines()
+    assert first == f"error: id {pad} has no row: the table has 6 rows (from --pad-id)"
+    assert second.startswith("hint: ")
+
+
+def test_wide_rows_lose_columns_rather_than_the_line(
+    run: Callable[..., Run], tiny_checkpoint: Callable[..., Path]
+) -> None:
+    table = np.full((200_000, 4), -1.2345e-5, np.float32)
+    table[0] = 1e30
+    vocabulary = {"长" * 30 + str(number): 199_000 + number for number in range(500)}
+    words = {"added_tokens": [], "model": {"type": "WordLevel", "vocab": vocabulary}}
+    folder = tiny_checkpoint({"wte.weight": table}, tokenizer=words)
+    ids = ",".join(map(str, range(199_000, 199_120)))
+    out = run("lookup", folder, "--ids", ids, *["--ids", "0"] * 10, "--pad-id", "199000").out
+    assert all(cell_width(line) <= 80 for line in out.splitlines())
+    assert "2.00e+30" in out
+    assert "… " in out
+
+
+def test_a_wide_text_is_clipped(run: Callable[..., Run], demo_model: Path) -> None:
+    out = run("lookup", demo_model, "--text", "我爱学习" * 40).out
+    assert all(cell_width(line) <= 80 for line in out.splitlines())

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from embcalc.render.layout import cell_width
 from tests.conftest import Run
 
 Build = Callable[..., Path]
@@ -155,3 +156,18 @@ def test_a_shared_direction_is_said_and_centring_removes_it(
     order = [row for row in np.argsort(-cosines).tolist() if row != 3]
     assert [item["row"] for item in result["neighbors"]] == order[:10]
     assert result["query"]["centered"] is True
+
+
+def test_notes_about_wide_tokens_fit_the_terminal(
+    run: Callable[..., Run], tiny_checkpoint: Build
+) -> None:
+    long = "学习语言模型的词嵌入表" * 5
+    model = {"type": "WordPiece", "vocab": {long: 0, f"##{long}": 1, "x": 2}}
+    words = {"added_tokens": [], "model": model}
+    folder = tiny_checkpoint(rows=4, tokenizer=words)
+    result = run("neighbors", folder, long, "--minus-id", "1")
+    assert result.code == 0, result.err
+    assert "is also" in result.out
+    assert all(cell_width(line) <= 80 for line in result.out.splitlines())
+    joined = result.out.replace("\n  ", "")
+    assert f"'##{long}'" in joined

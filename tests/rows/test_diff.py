@@ -21,6 +21,7 @@ from embcalc.rows.diff import (
     different_rows,
     exact_changes,
     rounded_to,
+    same_values,
 )
 
 KINDS: dict[str, Any] = {
@@ -182,3 +183,30 @@ def test_unaligned_rows(dtype: str) -> None:
         changes(a, shifted, BY_NAME[dtype]), changes(a, b, BY_NAME[dtype]), strict=True
     ):
         assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e170, 1e300])
+def test_changes_whose_squares_vanish_or_overflow(size: float) -> None:
+    factor = 2.0 ** int(np.log2(size))
+    a, b = np.random.default_rng(0).normal(0, 1, (2, 20, 8))
+    deltas, cosines = exact_changes(a * factor, b * factor)
+    assert np.allclose(deltas / factor, np.linalg.norm(b - a, axis=1), rtol=1e-12)
+    assert np.allclose(cosines, exact_changes(a, b)[1], rtol=1e-12)
+
+
+def test_same_values_stops_at_the_first_difference() -> None:
+    table = np.ones((6, 2), np.float32)
+
+    def read(values: NDArray[Any], dtype: str = "F32") -> Iterator[RowBlock]:
+        yield RowBlock(0, values[:3], BY_NAME[dtype])
+        yield RowBlock(3, values[3:], BY_NAME[dtype])
+
+    def broken(values: NDArray[Any]) -> Iterator[RowBlock]:
+        yield RowBlock(0, values, BY_NAME["F32"])
+        raise AssertionError("read on")
+
+    assert same_values(read(table), read(table))
+    assert not same_values(read(table), read(table[:5]))
+    assert not same_values(read(table), read(table.view(np.int32), "I32"))
+    assert not same_values(broken(table[:3] * 2), read(table))
+    assert same_values(iter(()), iter(()))

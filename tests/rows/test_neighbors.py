@@ -186,3 +186,38 @@ def test_unaligned_rows(dtype: str, metric: Metric) -> None:
     rows = RowPass(stream=read, shares=[range(len(shifted))])
     found = nearest(rows, read, Search(query=query, metric=metric))
     assert found.rows.tolist() == brute(table.astype(np.float64), query, metric, set())[0]
+
+
+@pytest.mark.parametrize("dtype", list(KINDS))
+@pytest.mark.parametrize("metric", [Metric.EUCLIDEAN, Metric.DOT])
+def test_the_zero_vector_has_distances(dtype: str, metric: Metric) -> None:
+    """No rounding error is known relative to a norm of 0."""
+    table = np.random.default_rng(7).normal(0, 1, (400, 32)).astype(KINDS[dtype])
+    query = np.zeros(32)
+    found = find(table, dtype, query, metric=metric)
+    assert found.rows.tolist() == brute(table.astype(np.float64), query, metric, set())[0]
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-30, 1e30, 1e170, 1e300])
+def test_numbers_whose_squares_vanish_or_overflow(size: float, metric: Metric) -> None:
+    """A table is what it is times any power of two."""
+    table = np.random.default_rng(8).normal(0, 1, (300, 24))
+    query = table[5] + table[6]
+    factor = 2.0 ** int(np.log2(size))
+    if metric is Metric.DOT:
+        query, scale = query / factor, 1.0
+    else:
+        query, scale = query * factor, factor if metric is Metric.EUCLIDEAN else 1.0
+    found = find(table * factor, "F64", query, metric=metric)
+    rows, scores = brute(table, table[5] + table[6], metric, set())
+    assert found.rows.tolist() == rows
+    assert np.allclose(found.scores / scale, scores, rtol=1e-12)
+    assert found.undefined == 0
+
+
+def test_the_average_leaves_the_query_out() -> None:
+    table = np.array([[1, 0], [3, 4], [6, 8]], np.float32)
+    skip = np.array([True, False, False])
+    found = find(table, "F32", np.array([1.0, 0.0]), skip=skip)
+    assert found.mean_cosine == pytest.approx(0.6, abs=1e-5)

@@ -15,6 +15,9 @@ from embcalc.core.vocabulary import Vocabulary
 from embcalc.errors import CheckpointError, MissingExtraError, UsageError
 from embcalc.usecases.opened import Model, open_model
 
+FIRST_ROWS = 16
+"""Rows that are compared before all the others of a head and its table."""
+
 
 def diff(  # noqa: PLR0913 - the options of a command
     a: str | PathLike[str],
@@ -127,15 +130,18 @@ def _tying(model: Model) -> str:
 def _same_values(model: Model) -> bool | None:
     """Whether head and token table hold the same bits; None where their values cannot be had.
 
-    Tables that differ do so in their first block, as a rule, and nothing more is read.
+    Tables that differ do so in their first rows, as a rule, and nothing more is read.
     """
     from embcalc.rows.diff import same_values
 
     token, head = model.table(Role.TOKEN), model.table(Role.OUTPUT)
     if token is None or head is None:
         return None
+    first = range(min(FIRST_ROWS, token.rows, head.rows))
     try:
-        return same_values(model.blocks(token), model.blocks(head))
+        return same_values(model.blocks(token, first), model.blocks(head, first)) and same_values(
+            model.blocks(token), model.blocks(head)
+        )
     except (CheckpointError, MissingExtraError):
         return None
 

@@ -77,9 +77,10 @@ class Model:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the commands that can do without a config say about one that cannot be read."""
+        """What the commands that can do without a config say about one that is broken."""
+        wrong = tuple(problem.message for problem in self.wrong_values)
         absent = self.config_absent
-        return () if absent is None else (f"{absent}; nothing of it was used",)
+        return wrong if absent is None else (f"{absent}; nothing of it was used",)
 
     @property
     def architectures(self) -> tuple[str, ...]:
