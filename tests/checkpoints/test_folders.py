@@ -116,15 +116,15 @@ def test_tensors_that_are_not_where_the_index_says(folder: Path) -> None:
     assert said(opened(folder)) == [
         (
             "error",
-            f"2 tensors not where {INDEX} says: t1.a (not in model-00002-of-00003.safetensors,"
-            " but in model-00001-of-00003.safetensors),"
-            " gone (not in model-00001-of-00003.safetensors)",
+            f"2 tensors not where {INDEX} says: t1.a is in"
+            " model-00001-of-00003.safetensors, not in model-00002-of-00003.safetensors,"
+            " gone is not in model-00001-of-00003.safetensors, nor in another",
             "write the index anew from the shards",
         ),
         (
             "warning",
             f"1 tensor stored but not listed in {INDEX}: t3.b",
-            "loaders that follow the index do not see them",
+            "write the index anew: loaders that follow it do not see them",
         ),
         (
             "note",
@@ -168,7 +168,7 @@ def test_stray_and_consolidated_files(folder: Path) -> None:
     assert said(checkpoint) == [
         (
             "note",
-            "consolidated.safetensors holds the same weights in another layout:"
+            "consolidated.safetensors: by the name the same weights in another layout;"
             " not read, not counted",
             None,
         ),

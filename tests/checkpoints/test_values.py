@@ -35,7 +35,7 @@ def test_swapped_bytes_and_garbage(tmp_path: Path) -> None:
     tensors = {"good": TABLE, "swapped": TABLE.byteswap()}
     found = problems(tmp_path, tensors)
     assert found == [
-        "swapped: its numbers make sense with their bytes swapped: is the file big-endian?"
+        "swapped: the numbers make sense with their bytes swapped: is the file big-endian?"
     ]
     assert problems(tmp_path, tensors, ["good"]) == []
 

@@ -51,7 +51,7 @@ def test_swapped_bytes(kind: str) -> None:
     found = odd_magnitudes(values.byteswap(), BY_NAME[kind])
     # Of F16 only every other number is far off: its exponents span too little to tell.
     if kind != "F16":
-        assert found == "its numbers make sense with their bytes swapped: is the file big-endian?"
+        assert found == "the numbers make sense with their bytes swapped: is the file big-endian?"
 
 
 def test_garbage() -> None:
@@ -60,7 +60,7 @@ def test_garbage() -> None:
     assert found is not None
     assert found.endswith(": no weights look like that")
     never = np.full((2, 2), np.nan, np.float32)
-    assert odd_magnitudes(never, BY_NAME["F32"]) == "none of its values is finite"
+    assert odd_magnitudes(never, BY_NAME["F32"]) == "none of the values is finite"
 
 
 def test_values_of_which_nothing_can_be_said() -> None:

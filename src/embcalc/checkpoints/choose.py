@@ -150,7 +150,8 @@ def leftover(chosen: Sequence[str], left: Sequence[str], why: str) -> list[Probl
     if copies:
         problems.append(
             Problem(
-                f"{listed(copies)} holds the same weights in another layout: not read, not counted",
+                f"{listed(copies)}: by the name the same weights in another layout; not read, not"
+                " counted",
                 file=copies[0],
                 severity=Severity.NOTE,
             )

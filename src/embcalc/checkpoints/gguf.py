@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embcalc.checkpoints.base import RowBlock
-from embcalc.checkpoints.messages import cut_short, listed, where
+from embcalc.checkpoints.messages import cut_short, listed, shown, where
 from embcalc.checkpoints.raw import check_rows, row_blocks
 from embcalc.core.blocks import BLOCK_BYTES
 from embcalc.core.dtypes import BY_NAME
@@ -123,6 +123,14 @@ def _dequantiser(tensor: TensorInfo) -> _Dequantiser:
 def _check_size(file: File, header: GgufHeader) -> None:
     if header.end <= file.size:
         return
+    packed = sum(-(-tensor.nbytes // 32) * 32 for tensor in header.tensors)
+    beyond = next((t for t in header.tensors if t.start + t.nbytes > file.size), None)
+    if beyond is not None and header.data_start + packed <= file.size:
+        raise CheckpointError(
+            f"{where(file)} places {shown(beyond.name)} at byte {beyond.start:,}, past its end at"
+            f" {file.size:,}, though it is long enough for all of its tensors",
+            hint="the offsets are wrong; convert the model again",
+        )
     whole = [t.name for t in header.tensors if t.start + t.nbytes <= file.size]
     raise CheckpointError(*cut_short(file, header.end, whole, len(header.tensors)))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from embcalc.checkpoints.base import Checkpoint, RowBlock
 from embcalc.checkpoints.choose import complete_set
 from embcalc.checkpoints.index import Index
-from embcalc.checkpoints.messages import counted, listed
+from embcalc.checkpoints.messages import counted, cut, in_ranges, listed, several
 from embcalc.core.findings import Problem, Severity
 from embcalc.core.tables import TensorInfo
 from embcalc.errors import CheckpointError, EmbcalcError, SourceError, UnreachableError
@@ -150,7 +150,7 @@ def _absent(index: Index, absent: Sequence[str]) -> Iterator[Problem]:
         lost = [tensor for tensor, file in index.weight_map.items() if file == shard]
         yield Problem(
             f"{index.name} names {shard}, which is absent: {counted(len(lost), 'tensor')} lost"
-            f" ({listed(lost)})",
+            f" ({in_ranges(lost)})",
             hint=f"download {shard}",
             file=shard,
             severity=Severity.ERROR,
@@ -169,14 +169,15 @@ def disagreements(
         complete: whether these are all shards.
     """
     misplaced = [
-        f"{tensor} (not in {file}{_but_in(checkpoint, tensor)})"
+        f"{cut(tensor)} is {_place(checkpoint, tensor, file)}"
         for tensor, file in index.weight_map.items()
         if file in readable
         and (tensor not in checkpoint.tensors or checkpoint.tensors[tensor].file != file)
     ]
     if misplaced:
         yield Problem(
-            f"{counted(len(misplaced), 'tensor')} not where {index.name} says: {listed(misplaced)}",
+            f"{counted(len(misplaced), 'tensor')} not where {index.name} says:"
+            f" {several(misplaced)}",
             hint="write the index anew from the shards",
             file=index.name,
             severity=Severity.ERROR,
@@ -186,7 +187,7 @@ def disagreements(
         yield Problem(
             f"{counted(len(unlisted), 'tensor')} stored but not listed in {index.name}:"
             f" {listed(unlisted)}",
-            hint="loaders that follow the index do not see them",
+            hint="write the index anew: loaders that follow it do not see them",
             file=index.name,
             severity=Severity.WARNING,
         )
@@ -200,6 +201,8 @@ def disagreements(
         )
 
 
-def _but_in(checkpoint: JoinedCheckpoint, tensor: str) -> str:
+def _place(checkpoint: JoinedCheckpoint, tensor: str, said: str) -> str:
     info = checkpoint.tensors.get(tensor)
-    return f", but in {info.file}" if info else ""
+    if info is None:
+        return f"not in {cut(said)}, nor in another"
+    return f"in {cut(info.file)}, not in {cut(said)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from embcalc.checkpoints.base import Checkpoint, RowBlock
-from embcalc.checkpoints.messages import listed
+from embcalc.checkpoints.messages import in_ranges
 from embcalc.core.diagnosis import odd_magnitudes
 from embcalc.core.findings import Problem, Severity
 from embcalc.core.roles import role_of
@@ -21,7 +21,7 @@ HEAD_BYTES = 1 << 14
 
 
 def value_problems(
-    checkpoint: Checkpoint, names: Iterable[str] | None = None
+    checkpoint: Checkpoint, names: Iterable[str] | None = None, read: int = 0
 ) -> tuple[Problem, ...]:
     """Look into matrices for zeros that nobody meant, garbage and swapped bytes.
 
@@ -31,6 +31,7 @@ def value_problems(
         checkpoint: opened.
         names: the tensors to look into; all floating-point matrices when left out. Matrices that
             are zero by design (fresh LoRA halves, types of a model that has one) are passed over.
+        read: matrices that were read already; they count among those that were looked into.
 
     Raises:
         SourceError: a file cannot be read.
@@ -52,7 +53,8 @@ def value_problems(
                 odd.append((tensor, what))
         except CheckpointError:
             continue
-    return (*_zeros(zeros, len(wanted)), *_odd(odd, len(wanted)))
+    looked = len(wanted) + read
+    return (*_zeros(zeros, looked), *_odd(odd, looked))
 
 
 def strange_numbers(checkpoint: Checkpoint, name: str) -> str | None:
@@ -98,7 +100,7 @@ def _zeros(zeros: Sequence[TensorInfo], looked: int) -> Iterator[Problem]:
     if zeros:
         yield Problem(
             f"{len(zeros):,} of {looked:,} matrices hold nothing but zeros:"
-            f" {listed(tensor.name for tensor in zeros)}",
+            f" {in_ranges(tensor.name for tensor in zeros)}",
             hint="the download or the conversion lost them; get the file again"
             if len(zeros) > 1
             else "fine if it is initialised so; otherwise get the file again",

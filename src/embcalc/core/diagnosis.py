@@ -60,12 +60,12 @@ def odd_magnitudes(values: NDArray[Any], dtype: DType) -> str | None:
     if dtype.name not in ("F16", "BF16", "F32", "F64") or sane_share(values, dtype) > 0.5:
         return None
     if sane_share(values.byteswap(), dtype) > 0.95:
-        return "its numbers make sense with their bytes swapped: is the file big-endian?"
+        return "the numbers make sense with their bytes swapped: is the file big-endian?"
     with np.errstate(all="ignore"):
         magnitudes = np.abs(to_float64(values, dtype))
     finite = magnitudes[np.isfinite(magnitudes) & (magnitudes > 0)]
     if not finite.size:
-        return "none of its values is finite"
+        return "none of the values is finite"
     return (
-        f"its values run from {finite.min():.0e} to {finite.max():.0e}: no weights look like that"
+        f"the values run from {finite.min():.0e} to {finite.max():.0e}: no weights look like that"
     )

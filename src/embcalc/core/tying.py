@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from embcalc.core.findings import Problem, Severity
 from embcalc.core.tables import EmbeddingTable, Role
 
 Verdict = Literal[
@@ -88,6 +89,13 @@ def verdict(
     return Tying("unknown", f"{_what_is_stored(token, head)}; {unread}")
 
 
+def may_lie_elsewhere(tables: Iterable[EmbeddingTable], problems: Iterable[Problem]) -> bool:
+    """Whether table or head is not seen, and files are missing that may hold it."""
+    roles = {table.role for table in tables}
+    broken = any(problem.severity is Severity.ERROR for problem in problems)
+    return broken and not {Role.TOKEN, Role.OUTPUT} <= roles
+
+
 def _share_storage(token: EmbeddingTable | None, head: EmbeddingTable | None) -> bool:
     if token is None or head is None or token.tensor.storage is None:
         return False
@@ -136,7 +144,9 @@ def _with_both(
     if not same:
         return _different(config_tied, f"{both} hold different values")
     said = ", though config says untied" if config_tied is False else ""
-    redundant = f"{head.tensor.nbytes / 1e6:,.1f} MB are redundant"
+    size = head.tensor.nbytes
+    shown = f"{size / 1e6:,.1f} MB" if size >= 10**5 else f"{size / 1e3:,.1f} kB"
+    redundant = f"{shown} are redundant"
     return Tying("tied-stored-twice", f"{both} are bit-equal{said}: {redundant}")
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from embcalc.core.display import token_text
 from embcalc.core.findings import Problem, Severity, rule
+from embcalc.core.magnitudes import SWAPPED_SCALE
 from embcalc.core.row_facts import RowFacts, Rows, TableRows
 from embcalc.core.wording import SHOWN, count, id_list, listed, quoted
 
 _UNUSED_PURPOSES = frozenset({"pad_token", "unk_token"})
 """Tokens whose rows may be empty: padding is masked, and many vocabularies know every text."""
 _VITAL = ("bos_token", "eos_token", "cls_token", "sep_token", "mask_token", "decoder_start_token")
-_SCALE = 100
 
 
 def _named(facts: RowFacts, rows: Sequence[int]) -> str:
@@ -27,6 +27,14 @@ def _named(facts: RowFacts, rows: Sequence[int]) -> str:
 
 def _specials_first(facts: RowFacts, rows: Iterable[int]) -> list[int]:
     return sorted(rows, key=lambda row: (not facts.is_special(row), row))
+
+
+def _why_nonfinite(rows: TableRows) -> str:
+    if rows.strange:
+        return "the other numbers are wrong as well (EMB503): one cause, so begin there"
+    if rows.table.tensor.dtype.kind == "quantised":
+        return "their scales are not finite: quantise the original again"
+    return "training diverged or the file was damaged: go back to an earlier checkpoint"
 
 
 def _in_table(facts: RowFacts, rows: TableRows) -> str:
@@ -53,7 +61,7 @@ def nonfinite_row(facts: RowFacts) -> Iterator[Problem]:
             yield Problem(
                 f"{count(len(ordered), 'row')}{_in_table(facts, rows)} with NaN or infinity: "
                 f"{_named(facts, ordered)}",
-                hint="training diverged or the file was damaged: go back to an earlier checkpoint",
+                hint=_why_nonfinite(rows),
                 file=rows.table.tensor.file,
                 ids=id_list(rows.nonfinite),
             )
@@ -222,7 +230,7 @@ def near_zero_row(facts: RowFacts) -> Iterator[Problem]:
         embed_tokens.weight[89472] = embed_tokens.weight.mean(0)
     """
     rows = facts.token
-    if rows is None:
+    if rows is None or rows.strange:
         return
     near = set(rows.near_zero)
     ordinary = tuple(row for row in _dead(facts, rows) if row in near and not facts.is_special(row))
@@ -269,7 +277,7 @@ def duplicate_rows(facts: RowFacts) -> Iterator[Problem]:
 
 @rule("EMB508", Severity.WARNING, "rows", "both tables")
 def head_of_other_scale(facts: RowFacts) -> Iterator[Problem]:
-    """The output head's rows are 100 times longer or shorter than the token table's.
+    """The output head's rows are over 30 times longer or shorter than the token table's.
 
     Table and head were swapped, or one of them is scaled twice or not at all.
 
@@ -284,7 +292,7 @@ def head_of_other_scale(facts: RowFacts) -> Iterator[Problem]:
     if token is None or head is None or not token.median_norm or not head.median_norm:
         return
     ratio = head.median_norm / token.median_norm
-    if not 1 / _SCALE < ratio < _SCALE:
+    if not 1 / SWAPPED_SCALE < ratio < SWAPPED_SCALE:
         yield Problem(
             f"median row norms differ {max(ratio, 1 / ratio):,.0f} times: {token.table.name} "
             f"{token.median_norm:.4g}, {head.table.name} {head.median_norm:.4g}",

@@ -35,10 +35,13 @@ def vocab_size_differs_from_rows(facts: ModelFacts) -> Iterator[Problem]:
     if rows == config.vocab_size or _designed(facts, rows) or facts.shards > 1:
         return
     bare = facts.vocab_size is None
+    own = facts.document != {} or bare
     yield Problem(
         f"{config.vocab_source} is {config.vocab_size:,}, but {_table(facts)} has {rows:,} rows",
-        hint=f'write "vocab_size": {rows} into config.json{_place(facts)}',
-        file=CONFIG,
+        hint=f'write "vocab_size": {rows} into config.json{_place(facts)}'
+        if own
+        else "the header of the file contradicts itself; convert the model again",
+        file=CONFIG if own else facts.weights_file,
         severity=Severity.WARNING if bare else None,
     )
 

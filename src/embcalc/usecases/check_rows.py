@@ -11,7 +11,7 @@ from embcalc.core.findings import Problem, Severity
 from embcalc.core.progress import Progress, silent
 from embcalc.core.row_facts import RowFacts, Rows, TableRows
 from embcalc.core.tables import EmbeddingTable, Role
-from embcalc.core.tying import expects_head, verdict
+from embcalc.core.tying import expects_head, may_lie_elsewhere, verdict
 from embcalc.errors import CheckpointError, SourceError
 from embcalc.usecases.documents import tying_unread
 from embcalc.usecases.gather import Gathered
@@ -68,19 +68,12 @@ def row_facts(
         model=facts,
         tables=tuple(work.found),
         unread="; ".join(work.unread) or _why_none(tables, rows=rows),
-        tying=None if _may_lie_elsewhere(checkpoint, tables) else tying,
+        tying=None if may_lie_elsewhere(tables, checkpoint.problems) else tying,
         expects_head=_has_head(facts, checkpoint),
         problems=tuple(work.problems),
         value_problems=tuple(work.odd),
         no_values=no_values,
     )
-
-
-def _may_lie_elsewhere(checkpoint: Checkpoint, tables: Iterable[EmbeddingTable]) -> bool:
-    """Whether table or head is not seen, and files are missing that may hold it."""
-    roles = {table.role for table in tables}
-    broken = any(problem.severity is Severity.ERROR for problem in checkpoint.problems)
-    return broken and not {Role.TOKEN, Role.OUTPUT} <= roles
 
 
 def _why_none(tables: Iterable[EmbeddingTable], *, rows: bool) -> str:
@@ -120,7 +113,7 @@ class _Work:
         known = {table.name for table in tables}
         names = [name for name in self.checkpoint.tensors if name not in known]
         try:
-            self.odd.extend(value_problems(self.checkpoint, names))
+            self.odd.extend(value_problems(self.checkpoint, names, len(known)))
         except SourceError as error:
             self._broken(error, None)
 

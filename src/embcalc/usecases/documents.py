@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from typing import Any
 
 from embcalc.core.config import ModelConfig
@@ -11,6 +12,7 @@ from embcalc.core.files import Folder, read_small
 from embcalc.errors import ConfigError, LfsPointerError
 
 _LFS = b"version https://git-lfs.github.com/spec/"
+_LFS_SIZE = re.compile(rb"^size (\d{1,15})\s*$", re.MULTILINE)
 _KINDS: dict[type, str] = {
     type(None): "null",
     list: "a list",
@@ -33,7 +35,7 @@ def read_object(folder: Folder, name: str) -> dict[str, Any] | None:
     if content is None:
         return None
     if content.startswith(_LFS):
-        raise pointer(name)
+        raise pointer(name, content)
     document = _decoded(content, name)
     if not isinstance(document, dict):
         raise ConfigError(
@@ -50,10 +52,12 @@ def tying_unread(config: ModelConfig | None, absent: str | None) -> str | None:
     return config.tied_from if config.tied_refused else None
 
 
-def pointer(name: str) -> LfsPointerError:
-    """Word the error for a Git LFS pointer."""
+def pointer(name: str, content: bytes) -> LfsPointerError:
+    """Word the error for a Git LFS pointer of this content."""
+    size = _LFS_SIZE.search(content[:1024])
+    real = f"; the real file has {int(size[1]):,} bytes" if size else ""
     return LfsPointerError(
-        f"{name} is a Git LFS pointer, not the file itself",
+        f"{name} is a Git LFS pointer, not the file itself{real}",
         hint="run 'git lfs pull', or download the file from the hub",
     )
 

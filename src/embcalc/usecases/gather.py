@@ -192,6 +192,8 @@ def _with_weights(
     except EmbcalcError as error:
         _weights_problem(place.folder, file, error, problems)
         return replace(facts, no_weights="the weights cannot be read"), None
+    if facts.config is None and facts.config_absent is None:
+        facts = replace(facts, config=_config_of_gguf(checkpoint))
     tables = _tables(checkpoint.tensors, facts.config)
     facts = replace(
         facts,
@@ -207,6 +209,17 @@ def _with_weights(
         reason = "the adapter stores no embedding rows of its own (give --base)"
         return replace(facts, tables=tables, adapter=adapter, no_weights=reason), None
     return replace(facts, tables=tables), checkpoint
+
+
+def _config_of_gguf(checkpoint: Checkpoint) -> ModelConfig | None:
+    """The vocabulary size that the metadata of a GGUF file state; None where they do not."""
+    key = f"{checkpoint.metadata.get('general.architecture')}.vocab_size"
+    size = checkpoint.metadata.get(key, "")
+    if checkpoint.format != "gguf" or not size.isdecimal() or not int(size):
+        return None
+    file = checkpoint.files[0]
+    config = parse_config({"vocab_size": int(size)}, file, [])
+    return replace(config, vocab_source=f"{file}:{key}")
 
 
 def _new_rows(folder: Folder, problems: _Problems) -> int:
@@ -243,11 +256,12 @@ def _weights_problem(
     pointers = []
     for name in [file] if file else _candidates(folder.names()):
         try:
-            if folder.open(name).read(0, len(_LFS)) == _LFS:
-                pointers.append(name)
+            content = folder.open(name).read(0, 1024)
         except EmbcalcError:
             continue
-    problems.found.extend(problem_of(name, pointer(name)) for name in pointers)
+        if content.startswith(_LFS):
+            pointers.append(problem_of(name, pointer(name, content)))
+    problems.found.extend(pointers)
     if not pointers:
         name = file or (_candidates(folder.names()) or ["weights"])[0]
         problems.add(name, error, weights=True)

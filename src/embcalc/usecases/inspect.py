@@ -15,7 +15,7 @@ from embcalc.core.reports.inspect import (
     TableReport,
 )
 from embcalc.core.role import TOKEN_ROLES, Role
-from embcalc.core.tying import Tying, verdict
+from embcalc.core.tying import Tying, may_lie_elsewhere, verdict
 from embcalc.errors import CheckpointError, UsageError
 from embcalc.rows.fingerprints import same_bits
 from embcalc.usecases.documents import tying_unread
@@ -156,8 +156,14 @@ def _tying(model: Model, scanned: Sequence[ScannedTable]) -> Tying:
         model.tables,
         equal,
         has_head=model.has_head,
-        unread=tying_unread(model.config, model.config_absent),
+        unread=_why_tying_is_open(model),
     )
+
+
+def _why_tying_is_open(model: Model) -> str | None:
+    if may_lie_elsewhere(model.tables, model.checkpoint.problems) and not model.tied_said:
+        return "files that may hold the other one are missing or broken"
+    return tying_unread(model.config, model.config_absent)
 
 
 def _selected(

@@ -40,7 +40,7 @@ def _elsewhere(model: Model, scanned: Sequence[EmbeddingTable]) -> Sequence[Prob
     known = {table.name for table in scanned}
     names = [name for name in model.checkpoint.tensors if name not in known]
     try:
-        return value_problems(model.checkpoint, names)
+        return value_problems(model.checkpoint, names, len(known))
     except SourceError as error:
         return [Problem(error.message, error.hint)]
 

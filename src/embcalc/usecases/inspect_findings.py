@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from embcalc.core.display import quoted
 from embcalc.core.findings import Severity
+from embcalc.core.magnitudes import SWAPPED_SCALE
 from embcalc.core.reports.inspect import LISTED, RowFinding, TableReport
 from embcalc.core.tying import Tying
 from embcalc.rows.health import NEAR_ZERO_RULE, OUTLIER_RULE
@@ -15,8 +16,6 @@ _BY_DIRECTION = ("near-duplicate", "cluster", "near-zero", "outlier", "undertrai
 _FIRST = ("files", "slice", "values", "special-token")
 _HUGE = 1e6
 """No trained table holds numbers of this size."""
-_SWAPPED = 30.0
-"""Ratio of the median norms of head and table from which they may be swapped."""
 
 Check = Callable[[TableReport], Iterator[RowFinding]]
 
@@ -51,7 +50,12 @@ def _about(table: TableReport) -> list[RowFinding]:
 
 def _about_tying(tying: Tying) -> Iterator[RowFinding]:
     if tying.verdict in ("conflict", "head-missing"):
-        yield RowFinding(name="tying", severity=Severity.ERROR, message=tying.reason)
+        hint = (
+            'store the head, or set "tie_word_embeddings": true if it was tied'
+            if tying.verdict == "head-missing"
+            else 'set "tie_word_embeddings": false if the head was trained by itself'
+        )
+        yield RowFinding(name="tying", severity=Severity.ERROR, message=tying.reason, hint=hint)
 
 
 def _about_scale(tables: Sequence[TableReport]) -> Iterator[RowFinding]:
@@ -61,7 +65,7 @@ def _about_scale(tables: Sequence[TableReport]) -> Iterator[RowFinding]:
     if token is None or head is None or token.norms is None or head.norms is None:
         return
     one, other = token.norms.percentiles[50], head.norms.percentiles[50]
-    if not one or not other or 1 / _SWAPPED < other / one < _SWAPPED:
+    if not one or not other or 1 / SWAPPED_SCALE < other / one < SWAPPED_SCALE:
         return
     yield RowFinding(
         name="scale",
@@ -93,13 +97,21 @@ def _special_token(table: TableReport) -> Iterator[RowFinding]:
         )
 
 
+def _why_nonfinite(table: TableReport) -> str:
+    if table.strange:
+        return "the other numbers are wrong as well: one cause"
+    if table.quantised:
+        return "their scales are not finite: quantise the original again"
+    return "training diverged or the file is damaged: take an earlier checkpoint"
+
+
 def _nonfinite(table: TableReport) -> Iterator[RowFinding]:
     if table.nonfinite.count:
         yield RowFinding(
             name="nonfinite",
             severity=Severity.ERROR,
             message=f"{_rows(table.nonfinite.count)} with NaN or infinity",
-            hint="training diverged or the file is damaged: take an earlier checkpoint",
+            hint=_why_nonfinite(table),
             tensor=table.tensor,
             rows=table.nonfinite.rows,
         )
@@ -270,7 +282,7 @@ def _magnitude(table: TableReport) -> Iterator[RowFinding]:
             severity=Severity.ERROR,
             message=table.strange
             or f"numbers up to {table.element_absmax:.2e}: no training gives such",
-            hint="are they big-endian, or packed quantised bytes that are read as floats?",
+            hint="convert it again from the original: bytes swapped, or packed and read as floats",
             tensor=table.tensor,
         )
 

@@ -43,6 +43,7 @@ def table_report(
         tensor=table.name,
         role=table.role.value,
         dtype=str(table.tensor.dtype),
+        quantised=table.tensor.dtype.kind == "quantised",
         rows=table.rows,
         width=table.width,
         nbytes=table.tensor.nbytes,

@@ -129,12 +129,11 @@ class Model:
             )
         if found is None:
             names = ", ".join(list(self.checkpoint.tensors)[:4]) or "nothing"
-            hint = f"name one with --tensor; it holds {names}"
+            message = f"no embedding table found in {self.checkpoint.label}"
             for problem in self.checkpoint.problems:
                 if problem.severity is Severity.ERROR:
-                    hint = f"it may be in what is missing: {problem.message}"
-                    break
-            raise CheckpointError(f"no embedding table found in {self.checkpoint.label}", hint=hint)
+                    raise CheckpointError(f"{message}: {problem.message}", hint=problem.hint)
+            raise CheckpointError(message, hint=f"name one with --tensor; it holds {names}")
         return found
 
     def naming(self, table: EmbeddingTable) -> Model:

@@ -188,6 +188,8 @@ class TableReport:
     tensor: str
     role: str
     dtype: str
+    quantised: bool = field(default=False, kw_only=True)
+    """Whether the numbers are codes with scales."""
     rows: int
     width: int
     nbytes: int
