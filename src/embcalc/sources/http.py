@@ -114,7 +114,7 @@ def _request(
             raise
         except ValueError as error:  # requests raises it bare for a redirect to no address
             raise SourceError(
-                f"{shown(url)} redirects to no address: {one_line(error)}",
+                f"{shown(url)} leads to no address that can be read: {one_line(error)}",
                 hint="check the address; HF_ENDPOINT sets that of the hub",
             ) from error
     with opened as response:
