@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -71,11 +72,13 @@ Fault = Callable[["Handler"], bool]
 class HubServer:
     """Repositories behind two ports of loopback."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
         self.repos: dict[str, Repo] = {}
         self.renamed: dict[str, str] = {}
         self.faults: list[tuple[re.Pattern[str], Fault]] = []
         self.ranges = True
+        self.prefix = ""
+        """Path under which the hub is served."""
         self.cut_after: int | None = None
         """Break each body after so many bytes."""
         self.cuts = 0
@@ -85,7 +88,7 @@ class HubServer:
         self.sent: dict[str, int] = {}
         """Body bytes by file name."""
         self._lock = Lock()
-        self._servers = [_bound("127.0.0.1"), _bound("127.0.0.2", "127.0.0.1")]
+        self._servers = [_bound(host), _bound("127.0.0.2", "127.0.0.1")]
         for number, server in enumerate(self._servers):
             server.hub = self
             server.is_cdn = number == 1
@@ -143,8 +146,9 @@ class _Server(ThreadingHTTPServer):
     is_cdn: bool
 
     def __init__(self, host: str) -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         super().__init__((host, 0), Handler)
-        self.host = host
+        self.host = f"[{host}]" if ":" in host else host
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: clients that go away are part of the tests."""
@@ -183,7 +187,7 @@ class Handler(BaseHTTPRequestHandler):
         if fault is not None and fault(self):
             return
         url = urlsplit(self.path)
-        path = unquote(url.path)
+        path = unquote(url.path).removeprefix(self.server.hub.prefix)
         if self.server.is_cdn:
             repo, name = path.lstrip("/").split("::")
             self.file(self.server.hub.repos[repo], name)
@@ -432,9 +436,9 @@ def lies(**headers: str) -> Fault:
 
 
 @contextmanager
-def running_hub() -> Iterator[HubServer]:
+def running_hub(host: str = "127.0.0.1") -> Iterator[HubServer]:
     """Start a hub; stop it at the end."""
-    server = HubServer()
+    server = HubServer(host)
     try:
         yield server
     finally:

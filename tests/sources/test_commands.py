@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Run
-from tests.sources.hub_server import HubServer, Repo, hang_up, slow, status
+from tests.sources.hub_server import HubServer, Repo, hang_up, running_hub, slow, status
 
 ROWS, WIDTH = 50_000, 1_000
 SHARDS, SHARD_BYTES = 4, 500_000_000
@@ -185,7 +186,15 @@ def test_offline_by_its_variable(small: Path, hub: HubServer, command: Command) 
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("HF_TOKEN", "ключ"), ("HF_HUB_DOWNLOAD_TIMEOUT", "soon")]
+    ("name", "value"),
+    [
+        ("HF_TOKEN", "ключ"),
+        ("HF_HUB_DOWNLOAD_TIMEOUT", "soon"),
+        ("HF_ENDPOINT", "http://127.0.0.1:99999"),
+        ("HF_ENDPOINT", "no address"),
+        ("HTTP_PROXY", "nonsense://x"),
+        ("HTTPS_PROXY", "http://[::bad"),
+    ],
 )
 def test_settings_that_cannot_be(
     small: Path, hub: HubServer, command: Command, name: str, value: str
@@ -194,6 +203,44 @@ def test_settings_that_cannot_be(
     assert (result.code, result.out) == (2, "")
     assert [line.split(":")[0] for line in result.err.splitlines()] == ["error", "hint"]
     assert "HF_" in result.err
+
+
+@pytest.mark.parametrize("path", ["/", "/hubs/mine", "/hubs/mine/"])
+def test_an_endpoint_with_a_path(small: Path, hub: HubServer, command: Command, path: str) -> None:
+    hub.prefix = path.rstrip("/")
+    result = command(hub.url + path, "lookup", "org/small", "--ids", "1")
+    assert result.code == 0, result.err
+    assert all(line.startswith(f"GET {hub.prefix}/") for line in hub.requests)
+
+
+def test_a_token_with_a_newline_is_the_token(small: Path, hub: HubServer, command: Command) -> None:
+    hub.repos["org/small"].token = "hf_secret"
+    result = command(hub.url, "lookup", "org/small", "--ids", "1", HF_TOKEN="hf_secret\n")
+    assert result.code == 0, result.err
+
+
+def test_a_proxy_is_used_and_passed_by_for_some_hosts(
+    small: Path, hub: HubServer, command: Command
+) -> None:
+    """A proxy is asked for whole addresses; this one only writes them down."""
+    arguments = ("http://hub.invalid", "lookup", "org/small", "--ids", "1")
+    hub.always("http://hub.invalid", status(404, X_Error_Code="RepoNotFound"))
+    proxied = command(*arguments, HTTP_PROXY=hub.url)
+    assert "that you may read" in proxied.err
+    assert hub.requests == ["GET http://hub.invalid/api/models/org/small?blobs=true"]
+    direct = command(*arguments, HTTP_PROXY=hub.url, NO_PROXY="hub.invalid")
+    assert "cannot be reached" in direct.err
+    assert len(hub.requests) == 1
+
+
+def test_the_hub_under_an_address_of_ipv6(small: Path, hub: HubServer, command: Command) -> None:
+    if not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with running_hub("::1") as sixth:
+        sixth.repos = hub.repos
+        result = command(sixth.url, "lookup", "org/small", "--ids", "1")
+        assert result.code == 0, result.err
+        assert sixth.total > 0
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from embcalc.errors import SourceError
 from embcalc.sources import locate
 from embcalc.sources.hub import cache
 from embcalc.sources.keeping import KEEP
-from tests.sources.hub_server import HubServer, Repo, hang_up, slow, status
+from tests.sources.hub_server import HubServer, Repo, hang_up, page, slow, status
 
 BYTES = bytes(range(256)) * 8192
 
@@ -135,7 +135,7 @@ def test_a_branch_that_moves_after_the_listing(hub: HubServer, repo: Repo) -> No
     assert listed in (file.local_path or "")
 
 
-@pytest.mark.parametrize("address", ["org/other", "org/name@v9", "org/name@../../x", "hf://gpt2"])
+@pytest.mark.parametrize("address", ["org/other", "org/name@v9", "hf://gpt2"])
 def test_offline_and_nothing_cached(
     hub: HubServer, repo: Repo, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +189,17 @@ def test_a_text_file_of_another_length_is_refused(hub: HubServer, repo: Repo) ->
     hub.fault("GET .*config.json", longer)
     with pytest.raises(SourceError, match=r"org/name/config\.json"):
         folder.open("config.json").read()
+
+
+def test_a_login_page_in_place_of_a_file_is_refused_at_once(
+    hub: HubServer, repo: Repo, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("config.json", "model.safetensors"):
+        hub.fault(name, page())
+        with pytest.raises(SourceError, match="has 26 bytes, not .* as listed") as caught:
+            locate("org/name").folder.open(name).read()
+        assert "login page" in (caught.value.hint or "")
+    assert caplog.messages == []
 
 
 def test_a_slow_file_ends(hub: HubServer, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,15 @@ def test_a_file_that_is_listed_and_not_there(hub: HubServer, repo: Repo, name: s
     assert message == f"org/name/gone{ending} does not exist on the hub"
 
 
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_a_file_that_is_gone_is_no_missing_repository(
+    hub: HubServer, repo: Repo, name: str
+) -> None:
+    """Mirrors of the hub do not say in a header what is missing."""
+    hub.always(name, status(404))
+    assert refused("org/name", read=name)[0] == f"org/name/{name} does not exist on the hub"
+
+
 def test_unknown_file(hub: HubServer, repo: Repo) -> None:
     assert refused("org/name", read="nope.json")[0] == "org/name has no file nope.json"
 
@@ -113,6 +122,32 @@ def test_revision_with_a_slash(hub: HubServer, repo: Repo) -> None:
     repo.revisions.add("refs/pr/7")
     for address in ("org/name@refs/pr/7", "hf://org/name@refs/pr/7", "hf://org/name@refs%2Fpr%2F7"):
         assert locate(address).folder.names()
+
+
+@pytest.mark.parametrize(
+    "revision",
+    [
+        "../../x",
+        "%2e%2e",
+        "%2E",
+        "refs/pr/../../x",
+        "a b",
+        "@",
+        "x" * 3000,
+        "a:b",
+        "a.",
+        "%2Fa",
+        "a~1",
+    ],
+)
+def test_what_can_be_no_revision_is_not_asked_for(
+    hub: HubServer, repo: Repo, revision: str
+) -> None:
+    message, hint = refused(f"hf://org/name@{revision}")
+    assert message.startswith("org/name can have no revision ") or "names no" in message
+    assert len(message) < 100
+    assert hint
+    assert hub.requests == []
 
 
 def test_renamed_repository_is_found_and_named(

@@ -189,3 +189,15 @@ def test_a_shard_of_tables_that_does_not_answer(hub: HubServer, run: Command) ->
     result = run("check-vocab", "org/many")
     assert (result.code, result.out) == (2, "")
     assert "HTTP 503" in result.err
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", "a/../../b", "https://else.invalid/x", "file:///x"]
+)
+def test_an_index_that_leads_elsewhere_is_refused(hub: HubServer, run: Command, name: str) -> None:
+    repo = upload(hub, model())
+    repo.files["model.safetensors.index.json"] = json.dumps({"weight_map": {EMBED: name}}).encode()
+    result = run("lookup", "org/many", "--ids", "1")
+    assert (result.code, result.out) == (2, "")
+    assert f"names '{name}', which is not a file of its own folder: refused" in result.err
+    assert asked(hub) == set()

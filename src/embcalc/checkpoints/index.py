@@ -66,7 +66,13 @@ def read_index(folder: Folder, name: str) -> Index:
 def _refuse_outside(index: str, shard: str) -> None:
     """Refuse every spelling of a path that may lead out of the folder."""
     windows, posix = PureWindowsPath(shard), PurePosixPath(shard)
-    outside = windows.anchor or posix.is_absolute() or ".." in windows.parts or "\0" in shard
+    outside = (
+        "://" in shard
+        or windows.anchor
+        or posix.is_absolute()
+        or ".." in windows.parts
+        or "\0" in shard
+    )
     if outside or not posix.parts or "\\" in shard:
         raise CheckpointError(
             f"{index} names {shown(shard)}, which is not a file of its own folder: refused",

@@ -83,13 +83,34 @@ def open_url(
 
 @contextmanager
 def _answer(method: str, url: str, headers: Mapping[str, str], timeout: float) -> Iterator[Answer]:
-    from huggingface_hub.utils import get_session
-
     # Taken here and not in the thread that asks: some versions keep one session a thread.
-    asked = _request(get_session(), method, url, headers, timeout)
+    asked = _request(_session(), method, url, headers, timeout)
     with entered_within(PATIENT * timeout, asked) as response:
         body = paced(_pieces(response), PATIENT * timeout)
         yield Answer(response.status_code, response.headers, str(response.url), _counted(body))
+
+
+def _session() -> Any:  # noqa: ANN401 - of httpx or of requests
+    with understood():
+        from huggingface_hub.utils import get_session
+
+        return get_session()
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Turn what the libraries say about environment variables into an error of embcalc.
+
+    They raise whatever they like for a proxy that is no URL, a port past 65535, a missing package
+    for SOCKS: ValueError, ImportError, errors of their own.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise SourceError(
+            f"the network cannot be set up: {one_line(error)}",
+            hint="check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY and HF_ENDPOINT",
+        ) from error
 
 
 @contextmanager

@@ -183,14 +183,17 @@ class HttpOrigin:
         """Read a small file whole, saying so; refuse a large one."""
         with self._lock:
             if self._whole is None:
+                self._expect(answer.number("content-length"))
                 self._whole = self._read_whole(answer)
-            whole = self._whole
-        if self._size is not None and len(whole) != self._size:
+                self._expect(len(self._whole))
+            return self._whole
+
+    def _expect(self, size: int | None) -> None:
+        if None not in (size, self._size) and size != self._size:
             raise SourceError(
-                f"{self.label} has {len(whole):,} bytes, not {self._size:,} as listed",
+                f"{self.label} has {size:,} bytes, not {self._size:,} as listed",
                 hint="a proxy or a login page may be in the way",
             )
-        return whole
 
     def _read_whole(self, answer: Answer) -> bytes:
         total = answer.number("content-length")

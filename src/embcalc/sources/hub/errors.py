@@ -50,8 +50,11 @@ class HubRefusal:
         if code == "RevisionNotFound":
             return self._no_revision()
         if code == "EntryNotFound":
-            return SourceError(f"{label} does not exist on the hub", hint="check its name")
+            return self._no_file(label)
         return None
+
+    def _no_file(self, label: str) -> SourceError:
+        return SourceError(f"{label} does not exist on the hub", hint="check its name")
 
     def _gated(self) -> SourceError:
         repo = self._address.repo
@@ -68,6 +71,8 @@ class HubRefusal:
         )
 
     def _by_status(self, status: int, label: str) -> SourceError:
+        if status in (404, 410) and label != self._address.repo:
+            return self._no_file(label)
         if status in (401, 404, 410):
             return SourceError(
                 f"no local path and no model on the hub that you may read: {self._address.repo}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Annotated
 from urllib.parse import quote
@@ -9,10 +10,9 @@ from urllib.parse import quote
 import msgspec
 from huggingface_hub import constants
 
-from embcalc import __version__
 from embcalc.core.files import Folder
 from embcalc.errors import SourceError
-from embcalc.sources.http import open_url
+from embcalc.sources.http import open_url, understood
 from embcalc.sources.hub.address import HubAddress
 from embcalc.sources.hub.cache import COMMIT, cached_snapshot
 from embcalc.sources.hub.errors import HubRefusal
@@ -27,6 +27,8 @@ from embcalc.sources.traffic import TRAFFIC
 MAX_LISTING = 64_000_000
 """Bytes of a listing: far above any model's."""
 
+
+_NO_REVISION = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[/.@]$|^[/.]|[/.]$|//|/\.")
 
 Size = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -62,6 +64,7 @@ def open_hub(address: HubAddress, label: str) -> tuple[Folder, str | None]:
     Raises:
         SourceError: it cannot be listed, and nothing of it is cached.
     """
+    _check_revision(address)
     if constants.HF_HUB_OFFLINE:
         opened = _open_cached(address, label)
         note(f"offline mode is on; reading what the cache holds of {address.repo}")
@@ -78,6 +81,17 @@ def open_hub(address: HubAddress, label: str) -> tuple[Folder, str | None]:
     return _place(repository, address.path, label)
 
 
+def _check_revision(address: HubAddress) -> None:
+    """Refuse what Git allows no revision to be named, and what would lead out of the address."""
+    revision = address.revision
+    if revision is not None and (len(revision) > 250 or _NO_REVISION.search(revision)):
+        shown = revision if len(revision) <= 60 else f"{revision[:59]}…"
+        raise SourceError(
+            f"{address.repo} can have no revision {shown}",
+            hint="write a branch, a tag, a commit or refs/pr/N",
+        )
+
+
 def list_repository(address: HubAddress) -> Repository:
     """Ask the hub for the commit and the files of a revision, in one request.
 
@@ -88,9 +102,7 @@ def list_repository(address: HubAddress) -> Repository:
         TransientError: the hub does not answer, or asks to wait.
         SourceError: there is no such repository or revision, or no access to it.
     """
-    from huggingface_hub.utils import build_hf_headers
-
-    headers = build_hf_headers(library_name="embcalc", library_version=__version__)
+    headers = _authorization()
     url = f"{constants.ENDPOINT}/api/models/{address.repo}"
     if address.revision is not None:
         url += f"/revision/{quote(address.revision, safe='')}"
@@ -109,6 +121,19 @@ def list_repository(address: HubAddress) -> Repository:
         headers=headers,
         refuse=refuse,
     )
+
+
+def _authorization() -> dict[str, str]:
+    """The token of huggingface_hub, where there is one.
+
+    `build_hf_headers` would add it too, but asks the hub for a list of agents first, in a request
+    that nothing here bounds.
+    """
+    with understood():
+        from huggingface_hub import get_token
+
+        token = None if constants.HF_HUB_DISABLE_IMPLICIT_TOKEN else get_token()
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def _parse(document: bytes) -> _Info:
