@@ -196,7 +196,7 @@ def test_a_login_page_in_place_of_a_file_is_refused_at_once(
 ) -> None:
     for name in ("config.json", "model.safetensors"):
         hub.fault(name, page())
-        with pytest.raises(SourceError, match="has 26 bytes, not .* as listed") as caught:
+        with pytest.raises(SourceError, match=r"has 26 bytes, not .* as listed") as caught:
             locate("org/name").folder.open(name).read()
         assert "login page" in (caught.value.hint or "")
     assert caplog.messages == []
