@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,10 +26,12 @@ print("result")
 """
 
 
-def on_a_terminal(arguments: list[str], cwd: Path) -> tuple[str, str]:
+def on_a_terminal(
+    arguments: list[str], cwd: Path, columns: int = 100, **variables: str
+) -> tuple[str, str]:
     """Run Python with stderr on a pseudo-terminal; give stdout and stderr."""
     leader, follower = pty.openpty()
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": str(columns), **variables}
     with subprocess.Popen(
         [sys.executable, *arguments],
         stdout=subprocess.PIPE,
@@ -60,6 +63,15 @@ def test_a_bar_shows_rate_and_remaining_time_on_a_terminal(tmp_path: Path) -> No
     assert "MB" in shown
     assert "\\x1b[31m[bold]" in shown
     assert "0:00:" in shown or "-:--:--" in shown
+
+
+@pytest.mark.parametrize("columns", [40, 63, 64, 80])
+def test_a_bar_fits_a_narrow_terminal(tmp_path: Path, columns: int) -> None:
+    code = CODE.replace("10**6", "10**8").replace("table", "model.embed_tokens.weight")
+    _, shown = on_a_terminal(["-c", code], tmp_path, columns)
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]+", shown)]
+    assert max(map(len, lines)) <= columns
+    assert any("10.0/10.0 GB" in line and "0:00:00" in line for line in lines)
 
 
 def test_the_command_keeps_its_stdout_clean(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Run
-from tests.sources.hub_server import HubServer, Repo, hang_up, running_hub, slow, status
+from tests.sources.hub_server import HubServer, Repo, drops, hang_up, running_hub, slow, status
 
 ROWS, WIDTH = 50_000, 1_000
 SHARDS, SHARD_BYTES = 4, 500_000_000
@@ -304,3 +304,24 @@ def test_ctrl_c_ends_a_download_at_once(middling: Path, hub: HubServer, tmp_path
     out, err = process.communicate(timeout=5)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_leaves_nothing_in_the_cache(middling: Path, hub: HubServer, tmp_path: Path) -> None:
+    hub.fault("model.safetensors", drops(100_000, 0.05))
+    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "embcalc", "lookup", "org/middling", "--ids", "1", "--cache"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    begun = tmp_path / "home" / "hub" / "models--org--middling" / "blobs"
+    while not any(begun.glob("*.incomplete")) and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=5)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert list(begun.iterdir()) == []

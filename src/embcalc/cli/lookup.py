@@ -52,7 +52,7 @@ def lookup(
     output_format: Annotated[
         RowsFormat, typer.Option("--format", help="Format of the result.")
     ] = RowsFormat.TEXT,
-    _cache: CacheOption = False,
+    cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
     """Follow text to tokens, to ids, to rows of the table.
@@ -60,6 +60,7 @@ def lookup(
     Example: embcalc lookup MODEL --text "some words"
     """
     from embcalc.cli.ids import id_list
+    from embcalc.cli.progress import progress_bar
     from embcalc.errors import UsageError
     from embcalc.usecases.lookup import lookup as look_up
 
@@ -68,15 +69,16 @@ def lookup(
             f"--vectors has no effect on --format {output_format.value}",
             hint="add --format json or --format csv",
         )
-    report = look_up(
-        model,
-        text=text or (),
-        ids=[id_list(given, "--ids") for given in ids or ()],
-        tokenizer=tokenizer,
-        tensor=tensor,
-        pad_id=pad_id,
-        special_tokens=special_tokens,
-        one_hot=one_hot,
-    )
+    with progress_bar(wanted=cache):
+        report = look_up(
+            model,
+            text=text or (),
+            ids=[id_list(given, "--ids") for given in ids or ()],
+            tokenizer=tokenizer,
+            tensor=tensor,
+            pad_id=pad_id,
+            special_tokens=special_tokens,
+            one_hot=one_hot,
+        )
     settings = {"vectors": vectors} if output_format in _WITH_VECTORS else {}
     deliver(rendered(report, "lookup", output_format, **settings), output)

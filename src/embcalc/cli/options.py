@@ -38,12 +38,13 @@ TokenizerOption = Annotated[
 ]
 
 
-def _keep(wanted: bool) -> None:
+def _keep(wanted: bool) -> bool:
     # Set anew by every command line: several may run in one process.
     if wanted or "embcalc.sources.keeping" in sys.modules:
         from embcalc.sources.keeping import KEEP
 
         KEEP.set(wanted)
+    return wanted
 
 
 CacheOption = Annotated[

@@ -11,7 +11,7 @@ from huggingface_hub import constants
 from embcalc.core.files import Buffer, File
 from embcalc.sources.hub.repository import Repository
 from embcalc.sources.hub.store import UnwritableError, cache_of, store
-from embcalc.sources.keeping import KEEP
+from embcalc.sources.keeping import KEEP, WATCH
 from embcalc.sources.local import LocalFile
 from embcalc.sources.names import is_safe
 from embcalc.sources.notes import note
@@ -20,6 +20,8 @@ from embcalc.sources.ranged import MAX_WHOLE, refuse_beyond
 COMMIT = re.compile(r"[0-9A-Za-z]{4,64}")
 BLOCK = 1 << 20
 """Bytes written at once."""
+SHOWN = 1 << 22
+"""Bytes of a download above which a bar is shown."""
 
 
 def cached_snapshot(repo: str, revision: str | None) -> Path | None:
@@ -76,9 +78,8 @@ class CachedFile:
             size = self._file.size
             if not KEEP.get():
                 refuse_beyond(MAX_WHOLE, size, self._repository.label(self._path))
-            pieces = self._file.stream(0, size, BLOCK)
             try:
-                place = store(self._repository, self._path, size, pieces)
+                place = store(self._repository, self._path, size, self._watched(size))
                 self._file = LocalFile(place, self.name)
             except UnwritableError as error:
                 if KEEP.get():
@@ -86,3 +87,11 @@ class CachedFile:
                     note(f"the hub's cache cannot be written ({error}); {label} is not stored")
             self._tried = True
         return self._file
+
+    def _watched(self, size: int) -> Iterator[Buffer]:
+        tell, done = WATCH.get(), 0
+        for piece in self._file.stream(0, size, BLOCK):
+            yield piece
+            done += len(piece)
+            if size > SHOWN:
+                tell(self._path, done, size)
