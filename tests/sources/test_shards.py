@@ -146,7 +146,7 @@ def test_an_index_that_errs_about_a_table_is_recounted(hub: HubServer, run: Comm
     result = run("check-vocab", "org/many", "--format", "json")
     assert result.json["facts"]["embedding_rows"] == ROWS
     found = [one for one in result.json["findings"] if one["rule"] == "EMB601"]
-    assert "but in model-00002-of" in found[0]["message"]
+    assert f"is in {shard(2)}, not in {shard(1)}" in found[0]["message"]
     assert len(asked(hub)) == SHARDS
 
 
