@@ -217,7 +217,7 @@ def test_check_vocab_speaks_to_pipelines_too(run: Runner, models: Path, output_f
 
 NO_RULE = {
     "check good --select EMB101 --ignore EMB101": "--ignore takes away what --select names",
-    "check good --ignore EMB": "--ignore takes away what --select names",
+    "check good --ignore EMB": "--ignore takes away all of them",
     "check good --select EMB1 --ignore EMB": None,
     "check good --select EMB101 --ignore EMB1": None,
     "check good --select EMB5 --no-weights": "read weights, and --no-weights reads none",

@@ -34,6 +34,27 @@ REFUSED = {
         "cannot write missing/page.html: No such file or directory",
         "make the folder missing first",
     ),
+    "check demo --report json=missing/check.json": (
+        "cannot write missing/check.json: No such file or directory",
+        "make the folder missing first",
+    ),
+    "inspect no-model -o missing/late.txt": (
+        "cannot write missing/late.txt: No such file or directory",
+        "make the folder missing first",
+    ),
+    "inspect no-model --plot missing/late.png": (
+        "cannot write missing/late.png: No such file or directory",
+        "make the folder missing first",
+    ),
+    "inspect demo demo --rows 1": (
+        "--rows has no effect on several checkpoints in text",
+        "inspect one of them, or add --format json",
+    ),
+    "estimate demo --budget lots": (
+        "--budget 'lots' is no size",
+        "write 24GB, 24GiB or a number of bytes",
+    ),
+    "explain EMB60": ("there is no rule 'EMB60'", "did you mean EMB601, EMB602, EMB603?"),
     "inspect demo --bins 0": (
         "--bins 0 is not between 1 and 10,000",
         "leave it out for about 20 bins of round width",
@@ -113,6 +134,14 @@ def test_devices_and_pipes_are_no_models(run: Runner, place: Path, command: str)
             f"error: {address} is a device or a pipe, which cannot be read in parts\n"
             "hint: save what it gives to a file, and name that\n"
         )
+
+
+def test_ranks_that_share_nothing_are_noted(run: Runner) -> None:
+    note = "ZeRO is off (--zero-stage): every data-parallel rank holds all of it"
+    arguments = ("estimate", "gpt2", "--format", "json", "--data-parallel")
+    assert note in run(*arguments, 4).json["assumptions"]
+    assert note not in run(*arguments, 1).json["assumptions"]
+    assert note not in run(*arguments, 4, "--zero-stage", 1).json["assumptions"]
 
 
 def test_a_frozen_table_that_exists_is_frozen(run: Runner) -> None:

@@ -33,7 +33,7 @@ from embcalc.errors import UsageError
         ({"frozen": True, "trainable_rows": 3}, "--frozen and --trainable-rows contradict"),
         ({"vocab_divisor": 64}, "--vocab-divisor needs --tensor-parallel"),
         ({"budget": 0}, "--budget must be at least 1"),
-        ({"budget": "24G"}, "the unit of '24G' is not known"),
+        ({"budget": "24G"}, "--budget: the unit of '24G' is not known"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options: dict[str, Any], message: str) -> None:

@@ -14,6 +14,7 @@ from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.options import FindingsFormat
 from embcalc.cli.output import deliver
 from embcalc.errors import EmbcalcError, UsageError
+from embcalc.render.files import require_place
 
 if TYPE_CHECKING:
     from embcalc.core.reports.check import CheckReport
@@ -66,6 +67,7 @@ def parse_reports(values: Sequence[str]) -> tuple[tuple[FindingsFormat, Path], .
             raise UsageError(
                 f"--report {value} is not FORMAT=FILE", hint=f"FORMAT is one of {known}"
             )
+        require_place(Path(file))
         reports.append((FindingsFormat(name), Path(file)))
     if len({file.absolute() for _, file in reports}) < len(reports):
         raise UsageError("two --report options write one file", hint="give each its own file")

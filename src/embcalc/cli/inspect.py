@@ -71,6 +71,7 @@ def inspect(
     from embcalc.cli.inspect_files import InspectFiles
     from embcalc.cli.progress import progress_bar
     from embcalc.core.fail_on import fail_kinds, failing
+    from embcalc.errors import UsageError
     from embcalc.usecases.inspect import InspectOptions
     from embcalc.usecases.inspect import inspect as run
     from embcalc.usecases.inspect_trend import inspect_trend
@@ -85,6 +86,11 @@ def inspect(
     kinds = fail_kinds(fail_on) if fail_on is not None else frozenset()
     files = InspectFiles(export=export, plot=plot, html=html)
     files.require(len(models))
+    if len(models) > 1 and rows is not None and output_format is not RowsFormat.JSON:
+        raise UsageError(
+            f"--rows has no effect on several checkpoints in {output_format.value}",
+            hint="inspect one of them, or add --format json",
+        )
     with progress_bar() as progress:
         if len(models) == 1:
             report = run(models[0], options, progress=progress)

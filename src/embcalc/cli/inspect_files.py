@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from embcalc.errors import UsageError
+from embcalc.render.files import require_place
 
 if TYPE_CHECKING:
     from embcalc.core.reports.inspect import InspectReport
@@ -24,7 +25,7 @@ class InspectFiles:
         """Refuse what cannot be written before a large table is read.
 
         Raises:
-            UsageError: a format is unknown, or there is more than one model.
+            UsageError: a format is unknown, a folder missing, or there is more than one model.
             MissingExtraError: a package is missing.
         """
         if models > 1 and any((self.export, self.plot, self.html)):
@@ -32,6 +33,9 @@ class InspectFiles:
                 "--export, --plot and --html take one checkpoint",
                 hint="a trend over several is written by --format csv and --output FILE",
             )
+        for path in (self.export, self.plot, self.html):
+            if path is not None:
+                require_place(path)
         if self.export is not None:
             from embcalc.render.export.inspect import require_format
 

@@ -17,12 +17,23 @@ ModelArgument = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _require_place(context: typer.Context, path: Path | None) -> Path | None:
+    if path is not None and not context.resilient_parsing:
+        from embcalc.render.files import require_place
+
+        require_place(path)
+    return path
+
+
 OutputOption = Annotated[
     Path | None,
     typer.Option(
         "--output",
         "-o",
         metavar="FILE",
+        callback=_require_place,
         help="Write there instead of stdout: the whole result or nothing.",
         show_default=False,
     ),

@@ -163,12 +163,18 @@ def _assumptions(layer: Layer, tables: Sequence[Table], request: EstimateRequest
             f"{request.trainable_rows:,} rows of each token table and head are trained; PEFT "
             "keeps two copies of them beside the table, which are not counted"
         )
-    if request.zero_stage and request.data_parallel is None:
-        yield "--data-parallel is not given: one rank, so ZeRO shards nothing"
+    yield from _rank_notes(request)
     if request.budget is not None and request.batch and request.layout:
         yield "the budget counts the whole batch on the fullest rank: logits are not sharded"
     if any(table.role is Role.TOKEN_EXTRA for table in tables):
         yield "the second token table does not grow with the vocabulary"
+
+
+def _rank_notes(request: EstimateRequest) -> Iterator[str]:
+    if not request.zero_stage and (request.data_parallel or 1) > 1:
+        yield "ZeRO is off (--zero-stage): every data-parallel rank holds all of it"
+    if request.zero_stage and request.data_parallel is None:
+        yield "--data-parallel is not given: one rank, so ZeRO shards nothing"
 
 
 def _sparse_notes(tables: Sequence[Table], request: EstimateRequest) -> Iterator[str]:

@@ -27,22 +27,26 @@ _UNITS = {
 
 
 def parse_size(text: str) -> int:
-    """Bytes of `24GB` (powers of ten), `24GiB` (powers of two) or a bare number.
+    """Bytes of a budget: `24GB` (powers of ten), `24GiB` (powers of two) or a bare number.
 
     Raises:
         UsageError: it is no size, its unit is ambiguous (`24G`), or it is no byte at all.
     """
     match = _SIZE.fullmatch(text)
     if match is None or len(text) > 40:
-        raise UsageError(f"{text[:40]!r} is no size", hint="write 24GB, 24GiB or a number of bytes")
+        raise UsageError(
+            f"--budget {text[:40]!r} is no size", hint="write 24GB, 24GiB or a number of bytes"
+        )
     number, unit = match[1].replace(",", "").replace("_", ""), match[2]
     factor = _UNITS.get(unit.lower())
     if factor is None:
         raise UsageError(
-            f"the unit of {text.strip()!r} is not known",
+            f"--budget: the unit of {text.strip()!r} is not known",
             hint="write 24GB for 24 x 10^9 bytes or 24GiB for 24 x 2^30",
         )
     size = int(Fraction(number) * factor)
     if size < 1:
-        raise UsageError(f"{text.strip()!r} is less than a byte", hint="write 24GB or 24GiB")
+        raise UsageError(
+            f"--budget {text.strip()!r} is less than a byte", hint="write 24GB or 24GiB"
+        )
     return size

@@ -42,6 +42,24 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         ) from error
 
 
+def require_place(path: Path) -> None:
+    """Refuse a place where no file can be, before a long run is made for it.
+
+    Raises:
+        UsageError: it is a folder, or its folder does not exist.
+    """
+    number = 0
+    if path.is_dir():
+        number = errno.EISDIR
+    elif not path.parent.exists():
+        number = errno.ENOENT
+    if number:
+        reason = os.strerror(number)
+        raise UsageError(
+            f"cannot write {path}: {reason}", hint=_advice(path, OSError(number, reason))
+        )
+
+
 def _advice(path: Path, error: OSError) -> str:
     if path.is_dir():
         return f"that is a folder: name a file, as in {path / 'result.txt'}"

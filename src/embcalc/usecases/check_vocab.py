@@ -104,9 +104,10 @@ def selection_of(
             f"no rule is left to run: {', '.join(chosen)} read rows, and this command reads none",
             hint="embcalc check runs them",
         )
+    named = "what --select names" if chosen else "all of them"
     raise UsageError(
-        "no rule is left to run: --ignore takes away what --select names",
-        hint="leave one of them out, here or in the settings file",
+        f"no rule is left to run: --ignore takes away {named}",
+        hint="leave it out, or make it narrower, here or in the settings file",
     )
 
 

@@ -20,7 +20,12 @@ def find_rule(code: str) -> Rule[Any]:
     for rule in RULES:
         if wanted.upper() == rule.code or wanted.lower() == rule.name:
             return rule
+    group = [rule.code for rule in RULES if wanted and rule.code.startswith(wanted.upper())]
     known = [name for rule in RULES for name in (rule.code, rule.name)]
-    close = get_close_matches(wanted.upper(), known, 3) or get_close_matches(wanted, known, 3)
+    close = (
+        group[:3]
+        or get_close_matches(wanted.upper(), known, 3)
+        or get_close_matches(wanted, known, 3)
+    )
     hint = f"did you mean {', '.join(close)}?" if close else "'embcalc explain' lists all rules"
-    raise UsageError(f"there is no rule {code}", hint=hint)
+    raise UsageError(f"there is no rule {code!r}", hint=hint)
