@@ -5,7 +5,9 @@ Each function builds one; its docstring is what the report said.
 
 from __future__ import annotations
 
+import io
 import pickle
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,12 @@ def f4(folder: Path) -> Path:
     return model(folder, safetensors({TOKEN: ("F4", (ROWS, WIDTH), codes.tobytes())}))
 
 
+def f6(folder: Path) -> Path:
+    """KeyError: 'F6_E2M3'."""
+    codes = np.random.RandomState(4).randint(0, 256, (ROWS, WIDTH * 3 // 4)).astype(np.uint8)
+    return model(folder, safetensors({TOKEN: ("F6_E2M3", (ROWS, WIDTH), codes.tobytes())}))
+
+
 def lfs_pointer(folder: Path) -> Path:
     """safetensors_rust.SafetensorError: HeaderTooLarge."""
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 4976698672\n"
@@ -91,6 +99,17 @@ def lfs_pointer(folder: Path) -> Path:
 def pickle_named_safetensors(folder: Path) -> Path:
     """HeaderTooLarge, of a file that torch.save wrote and somebody renamed."""
     return model(folder, pickle.dumps({"a": 1}, protocol=2))
+
+
+def archive_of_pytorch_0_1(folder: Path) -> Path:
+    """ReadError of a .bin that PyTorch 0.1 wrote: a tar archive."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for name in ("sys_info", "pickle", "tensors", "storages"):
+            archive.addfile(tarfile.TarInfo(name))
+    model(folder)
+    (folder / "pytorch_model.bin").write_bytes(content.getvalue())
+    return folder
 
 
 def html_page(folder: Path) -> Path:

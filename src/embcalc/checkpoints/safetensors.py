@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from embcalc.checkpoints.base import RowBlock, TensorHeaders
 from embcalc.checkpoints.messages import cut_short, where
 from embcalc.checkpoints.raw import row_blocks
-from embcalc.checkpoints.safetensors_header import Entry, Header, parse_header
+from embcalc.checkpoints.safetensors_header import Header, parse_header
 from embcalc.checkpoints.sniff import MAX_SAFETENSORS_HEADER
 from embcalc.core.dtypes import BY_NAME
 from embcalc.core.files import File
@@ -35,7 +35,7 @@ class SafetensorsCheckpoint:
         header, self._data = _read_header(file)
         self.metadata: Mapping[str, str] = header.metadata
         self._entries = header.entries
-        self.tensors: Mapping[str, TensorInfo] = _Tensors(header.entries, file.name)
+        self.tensors: Mapping[str, TensorInfo] = _Tensors(header, file.name)
 
     def blocks(self, name: str, rows: range | None = None) -> Iterator[RowBlock]:
         """Stream rows."""
@@ -48,8 +48,9 @@ class SafetensorsCheckpoint:
 class _Tensors(TensorHeaders):
     """Headers that become `TensorInfo` when asked for: few of 94,000 ever are."""
 
-    def __init__(self, entries: Mapping[str, Entry], file: str) -> None:
-        self._entries = entries
+    def __init__(self, header: Header, file: str) -> None:
+        self._entries = header.entries
+        self._empty = header.empty
         self._file = file
 
     def __getitem__(self, name: str) -> TensorInfo:
@@ -65,7 +66,7 @@ class _Tensors(TensorHeaders):
 
     def empty(self) -> list[str]:
         """Names of the tensors without scalars."""
-        return [name for name, entry in self._entries.items() if 0 in entry.shape]
+        return list(self._empty)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)

@@ -27,6 +27,7 @@ from embcalc.core.dtypes import BY_NAME
 MAX_DEPTH = 127
 """Nesting that serde_json follows."""
 _U64 = 1 << 64
+Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Entry(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -46,6 +47,8 @@ class Header:
     metadata: Mapping[str, str]
     data_bytes: int
     """Bytes of data that the tensors cover, from the first byte after the header."""
+    empty: tuple[str, ...] = ()
+    """Names of the tensors without scalars."""
 
 
 _ENTRIES = msgspec.json.Decoder(dict[str, Entry])
@@ -65,7 +68,7 @@ def parse_header(raw: bytes) -> Header:
     with _no_collection():
         parsed = _parse_usual(raw)
         entries, metadata = _parse_any(raw) if parsed is None else parsed
-        return Header(*_validate(entries, metadata))
+        return _validate(entries, metadata)
 
 
 @contextmanager
@@ -111,9 +114,7 @@ def _cut_metadata(raw: bytes) -> tuple[dict[str, str], bytes]:
     return metadata, rest
 
 
-def _validate(
-    entries: dict[str, Entry], metadata: dict[str, str]
-) -> tuple[dict[str, Entry], dict[str, str], int]:
+def _validate(entries: dict[str, Entry], metadata: dict[str, str]) -> Header:
     sizes = _sizes(entries)
     try:
         flat = chain.from_iterable(map(_BY_PLACE, entries.values()))
@@ -123,7 +124,7 @@ def _validate(
     order = np.lexsort((offsets[:, 1], offsets[:, 0]))
     ordered = offsets[order]
     names = list(entries)
-    _refuse_gaps(ordered, [names[index] for index in order] if len(order) else [])
+    _refuse_gaps(ordered, order, names)
     wrong = np.flatnonzero(offsets[:, 1] - offsets[:, 0] != sizes)
     if len(wrong):
         name = names[int(wrong[0])]
@@ -134,43 +135,54 @@ def _validate(
         )
     if np.any(order[1:] < order[:-1]):
         entries = {names[index]: entries[names[index]] for index in order}
-    return entries, metadata, int(ordered[-1, 1]) if len(ordered) else 0
+    return Header(
+        entries,
+        metadata,
+        data_bytes=int(ordered[-1, 1]) if len(ordered) else 0,
+        empty=tuple(names[index] for index in np.flatnonzero(sizes == 0)),
+    )
 
 
-def _refuse_gaps(ordered: np.ndarray[Any, np.dtype[np.int64]], names: list[str]) -> None:
+def _refuse_gaps(ordered: Integers, order: Integers, names: list[str]) -> None:
     """Refuse holes, overlaps and reversed ranges, as the reference walks them."""
     starts = np.concatenate(([0], ordered[:-1, 1])) if len(ordered) else ordered[:, 0]
     wrong = np.flatnonzero((ordered[:, 0] != starts) | (ordered[:, 1] < ordered[:, 0]))
     if len(wrong):
         first = int(wrong[0])
         raise ValueError(
-            f"tensor {shown(names[first])} lies at bytes {ordered[first, 0]:,} to"
+            f"tensor {shown(names[order[first]])} lies at bytes {ordered[first, 0]:,} to"
             f" {ordered[first, 1]:,}, where byte {starts[first]:,} comes next"
         )
 
 
-def _sizes(entries: Mapping[str, Entry]) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _sizes(entries: Mapping[str, Entry]) -> Integers:
     """Compute the bytes of each tensor; one shape is computed once."""
     kinds = list(map(_BY_KIND, entries.values()))
-    examples = dict(zip(kinds, entries.items(), strict=True))
-    known = {kind: _size(name, entry) for kind, (name, entry) in examples.items()}
+    known = {}
+    for kind in set(kinds):
+        try:
+            known[kind] = _size(*kind)
+        except ValueError as error:
+            name = list(entries)[kinds.index(kind)]
+            raise ValueError(f"tensor {shown(name)} {error}") from None
     return np.fromiter(map(known.__getitem__, kinds), np.uint64, len(kinds)).astype(np.int64)
 
 
-def _size(name: str, entry: Entry) -> int:
-    dtype = BY_NAME.get(entry.dtype)
+def _size(name: str, shape: tuple[int, ...]) -> int:
+    """Compute bytes; the error goes on behind the tensor's name."""
+    dtype = BY_NAME.get(name)
     if dtype is None:
-        raise ValueError(f"tensor {shown(name)} has the unknown dtype {shown(entry.dtype)}")
+        raise ValueError(f"has the unknown dtype {shown(name)}")
     scalars = 1
-    for length in entry.shape:
+    for length in shape:
         scalars *= length
         if not 0 <= length < _U64 or scalars >= _U64:
-            raise ValueError(f"tensor {shown(name)} has an impossible shape")
+            raise ValueError("has an impossible shape")
     bits = scalars * dtype.bits
     if bits >= _U64:
-        raise ValueError(f"tensor {shown(name)} has an impossible shape")
+        raise ValueError("has an impossible shape")
     if bits % 8:
-        raise ValueError(f"tensor {shown(name)}: {scalars:,} scalars of {dtype} do not fill bytes")
+        raise ValueError(f"has {scalars:,} scalars of {dtype}, which do not fill bytes")
     return bits // 8
 
 

@@ -36,6 +36,7 @@ class Kind(StrEnum):
     ZSTD = "a Zstandard archive"
     XZ = "an xz archive"
     TAR = "a tar archive"
+    TORCH_TAR = "a PyTorch 0.1 archive"
 
 
 READABLE = (
@@ -67,6 +68,8 @@ _MAGIC: tuple[tuple[bytes, Kind], ...] = (
     (b"\x28\xb5\x2f\xfd", Kind.ZSTD),
     (b"\xfd7zXZ", Kind.XZ),
 )
+_TORCH_TAR = (b"sys_info", b"pickle", b"tensors", b"storages")
+"""Members of the archives that torch.save wrote before version 0.1.10, of which one is first."""
 _HTML = re.compile(rb"\s*(<!doctype html|<html|<\?xml|<head)", re.IGNORECASE)
 
 
@@ -98,7 +101,7 @@ def _text_or_binary(head: bytes) -> Kind:
     if re.match(rb"\s*[{\[]", head) and b"\0" not in head:
         return Kind.JSON
     if head[257:262] == b"ustar":
-        return Kind.TAR
+        return Kind.TORCH_TAR if head.split(b"\0", 1)[0] in _TORCH_TAR else Kind.TAR
     return Kind.ZEROS if not any(head) else Kind.OTHER
 
 
@@ -110,28 +113,35 @@ def _zip_kind(file: File) -> Kind:
     return Kind.NPZ if b".npy" in tail else Kind.ZIP
 
 
+_REFUSED = {
+    Kind.EMPTY: ("is empty (0 bytes)", "download it again"),
+    Kind.HTML: (
+        "is an HTML page, not a checkpoint",
+        "a login or error page was saved in its place; download the file itself",
+    ),
+    Kind.JSON: (
+        "is a JSON text, not a checkpoint",
+        "it may be an index or the message of a failed download; look into it",
+    ),
+    Kind.ZEROS: (
+        f"begins with {HEAD:,} zero bytes: its contents were never written",
+        "an interrupted download leaves such files; download it again",
+    ),
+    Kind.TORCH_TAR: (
+        "is a tar archive as PyTorch wrote before 0.1.10: it is not read",
+        "load it with torch.load and save it again with torch.save",
+    ),
+}
+"""What is wrong with a file of a kind, and what to do."""
+
+
 def refusal(file: File, kind: Kind) -> CheckpointError:
     """Word the error for a file that is not what its name, or any reader, asks for."""
-    name = where(file)
     if kind is Kind.LFS:
         return _lfs_pointer(file)
-    if kind is Kind.EMPTY:
-        return CheckpointError(f"{name} is empty (0 bytes)", hint="download it again")
-    if kind is Kind.HTML:
-        return CheckpointError(
-            f"{name} is an HTML page, not a checkpoint",
-            hint="a login or error page was saved in its place; download the file itself",
-        )
-    if kind is Kind.JSON:
-        return CheckpointError(
-            f"{name} is a JSON text, not a checkpoint",
-            hint="it may be an index or the message of a failed download; look into it",
-        )
-    if kind is Kind.ZEROS:
-        return CheckpointError(
-            f"{name} begins with {HEAD:,} zero bytes: its contents were never written",
-            hint="an interrupted download leaves such files; download it again",
-        )
+    if kind in _REFUSED:
+        what, hint = _REFUSED[kind]
+        return CheckpointError(f"{where(file)} {what}", hint=hint)
     return _other_kind(file, kind)
 
 

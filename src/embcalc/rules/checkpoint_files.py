@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Problem, Severity, rule
+from embcalc.core.packing import assumed_packing
 from embcalc.core.row_facts import RowFacts
 from embcalc.core.wording import count
 
@@ -64,6 +65,7 @@ def untidy_checkpoint_files(facts: ModelFacts) -> Iterator[Problem]:
     for problem in facts.checkpoint_problems:
         if problem.severity in (Severity.WARNING, Severity.NOTE):
             yield problem
+    yield from assumed_packing(facts.tables)
 
 
 @rule("EMB604", Severity.ERROR)

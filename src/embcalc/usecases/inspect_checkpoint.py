@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from embcalc.checkpoints.values import value_problems
 from embcalc.core.findings import Problem, Severity
+from embcalc.core.packing import assumed_packing
 from embcalc.core.reports.inspect import RowFinding
 from embcalc.core.slices import slice_of
 from embcalc.core.tables import EmbeddingTable
@@ -29,6 +30,7 @@ def checkpoint_findings(
         )
     yield from (_finding("files", problem) for problem in model.wrong_values)
     yield from (_finding("files", problem) for problem in model.checkpoint.problems)
+    yield from (_finding("files", problem) for problem in assumed_packing(model.tables))
     part = slice_of(model.tables, model.config.vocab_size if model.config else None)
     if part is not None:
         yield _finding("slice", part)
