@@ -175,3 +175,23 @@ def test_several_unreadable_models_take_a_line_each_and_one_hint(
         "hint: see the result, or check one of them alone, for what to do\n",
     )
     assert "fix: download it again" in result.out
+
+
+@pytest.mark.parametrize("name", ["chat_template.jinja", "tokenizer_config.json"])
+def test_a_template_that_cannot_be_read_does_not_stop_inspect(
+    name: str, run: Callable[..., Run], tmp_path: Path
+) -> None:
+    folder = healthy(tmp_path / "m")
+    (folder / name).mkdir()
+    result = run("inspect", folder, "--format", "json")
+    assert result.code == 0
+    assert len(result.json["tables"]) == 2
+    assert run("check", folder).code == 1
+
+
+def test_reasons_are_for_users_of_the_model(run: Callable[..., Run], tmp_path: Path) -> None:
+    folder = healthy(tmp_path / "m")
+    (folder / "config.json").write_text('{"vocab_size": 1' + "0" * 5000 + "}")
+    _, findings = found(run, "check-vocab", folder)
+    assert findings["EMB302"].startswith("config.json is not valid JSON: Exceeds the limit")
+    assert "sys." not in findings["EMB302"]

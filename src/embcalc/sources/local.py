@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import stat
@@ -217,9 +218,15 @@ def _no_file(path: Path, mode: int) -> SourceError:
 
 
 def _unreadable(path: Path, error: OSError) -> SourceError:
+    if error.errno == errno.ELOOP:
+        return SourceError(
+            f"{path} is a link that leads back to itself", hint="put the file itself in its place"
+        )
     if path.is_symlink() and not path.exists():
         return SourceError(
             f"{path} is a link to {path.readlink()}, which does not exist",
             hint="a file of the hub's cache was deleted; download the model again",
         )
-    return SourceError(f"cannot read {path}: {error.strerror or error}")
+    denied = error.errno in (errno.EACCES, errno.EPERM)
+    hint = "you may not read it: check its permissions and those of its folder" if denied else None
+    return SourceError(f"cannot read {path}: {error.strerror or error}", hint=hint)

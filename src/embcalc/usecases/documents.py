@@ -76,7 +76,8 @@ def _decoded(content: bytes, name: str) -> object:
     except RecursionError:
         raise ConfigError(f"{name} is nested too deep", "download it again") from None
     except ValueError as error:
-        raise ConfigError(f"{name} is not valid JSON: {error}", "download it again") from error
+        why = str(error).partition(";")[0]  # what follows is advice for Python programmers
+        raise ConfigError(f"{name} is not valid JSON: {why}", "download it again") from error
 
 
 def _require_utf8(content: bytes, name: str) -> None:

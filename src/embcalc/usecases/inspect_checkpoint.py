@@ -26,7 +26,11 @@ def checkpoint_findings(
     """
     if model.config_absent is not None:
         yield _finding(
-            "files", Problem(model.config_absent, "put the original model's in its place")
+            "files",
+            Problem(
+                model.config_absent,
+                "nothing of it is used: correct it, or take the original model's",
+            ),
         )
     yield from (_finding("files", problem) for problem in model.wrong_values)
     yield from (_finding("files", problem) for problem in model.checkpoint.problems)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 import msgspec
 import numpy as np
 
 from embcalc.core.files import Folder, read_small
 from embcalc.core.reports.inspect import BeyondTokenizer, SpecialRow, Undertrained
+from embcalc.errors import SourceError, UnreachableError
 from embcalc.rows.health import Mask
 from embcalc.rows.references import is_placeholder
 from embcalc.usecases.inspect_scan import ScannedTable, TableContext
@@ -20,20 +20,26 @@ class _TokenizerConfig(msgspec.Struct):
 
 
 def chat_template(folder: Folder) -> str:
-    """All chat templates of a folder as one text, "" where there is none."""
-    texts = []
-    for name in ("chat_template.jinja", "chat_template.json", "tokenizer_config.json"):
+    """All chat templates of a folder as one text, "" where there is none that can be read."""
+    names = ("chat_template.jinja", "chat_template.json", "tokenizer_config.json")
+    return "\n".join(text for name in names for text in _templates(folder, name))
+
+
+def _templates(folder: Folder, name: str) -> list[str]:
+    try:
         content = read_small(folder, name)
         if content is None:
-            continue
+            return []
         if name.endswith(".jinja"):
-            texts.append(content.decode("utf-8", "replace"))
-            continue
-        with suppress(msgspec.DecodeError):
-            template = msgspec.json.decode(content, type=_TokenizerConfig).chat_template
-            parts = template if isinstance(template, list) else [{"template": template or ""}]
-            texts.extend(part.get("template", "") for part in parts)
-    return "\n".join(texts)
+            return [content.decode("utf-8", "replace")]
+        template = msgspec.json.decode(content, type=_TokenizerConfig).chat_template
+    except UnreachableError:
+        raise
+    except (SourceError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+    if isinstance(template, list):
+        return [part.get("template", "") for part in template]
+    return [template or ""]
 
 
 def special_rows(
