@@ -1,4 +1,4 @@
-"""HF_HUB_OFFLINE=1: no command so much as opens a socket."""
+"""HF_HUB_OFFLINE=1: no command so much as looks up a name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ import json, sys
 
 opened = []
 
+# urllib3 binds a socket when it is imported, to see whether there is IPv6.
+HARMLESS = ("socket.__new__", "socket.bind")
+
 def watch(event, arguments):
-    if event.startswith("socket."):
+    if event.startswith("socket.") and event not in HARMLESS:
         opened.append(event)
 
 sys.addaudithook(watch)
@@ -45,7 +48,7 @@ def offline(tmp_path: Path) -> dict[str, str]:
     return {**kept, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")}
 
 
-def test_no_command_opens_a_socket(offline: dict[str, str], tmp_path: Path) -> None:
+def test_no_command_asks_the_network(offline: dict[str, str], tmp_path: Path) -> None:
     lines = [[name, "org/small", *further] for name, further in COMMANDS.items()]
     lines += [
         ["lookup", address, "--ids", "1"]

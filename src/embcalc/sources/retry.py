@@ -70,7 +70,8 @@ class Patience:
             wait = max(wait, error.wait)
         if self._failures >= self.tries or self._resumes > MAX_RESUMES or wait > LONGEST_WAIT:
             raise error
-        if time.monotonic() - self._since + wait > BUDGET:
+        # The first failure may only mean that the process was suspended.
+        if self._failures > 1 and time.monotonic() - self._since + wait > BUDGET:
             raise error
         self.sleep(wait)
 
