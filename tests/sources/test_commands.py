@@ -219,7 +219,7 @@ def test_settings_that_some_versions_of_the_libraries_take_no_notice_of(
         assert [line.split(":")[0] for line in result.err.splitlines()] == ["error", "hint"]
 
 
-@pytest.mark.parametrize("path", ["/", "/hubs/mine", "/hubs/mine/"])
+@pytest.mark.parametrize("path", ["/", "/hubs/mine/"])
 def test_an_endpoint_with_a_path(small: Path, hub: HubServer, command: Command, path: str) -> None:
     hub.prefix = path.rstrip("/")
     result = command(hub.url + path, "lookup", "org/small", "--ids", "1")
@@ -242,9 +242,8 @@ def test_a_proxy_is_used_and_passed_by_for_some_hosts(
     proxied = command(*arguments, HTTP_PROXY=hub.url)
     assert "that you may read" in proxied.err
     assert hub.requests == ["GET http://hub.invalid/api/models/org/small?blobs=true"]
-    direct = command(*arguments, HTTP_PROXY=hub.url, NO_PROXY="hub.invalid")
-    assert "cannot be reached" in direct.err
-    assert len(hub.requests) == 1
+    dead = {"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
+    assert command(hub.url, *arguments[1:], **dead).code == 0
 
 
 def test_the_hub_under_an_address_of_ipv6(small: Path, hub: HubServer, command: Command) -> None:
