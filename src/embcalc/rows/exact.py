@@ -12,7 +12,7 @@ from embcalc.rows.kernels import SAFE_NORMS, Floats, Kernels, row_lengths, to_fl
 
 
 def row_norms(
-    values: NDArray[Any], dtype: DType, kernels: Kernels, *, coarse: bool = False
+    values: NDArray[Any], dtype: DType, kernels: Kernels
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Norms of carried rows, and which rows hold a NaN or an infinity.
 
@@ -21,7 +21,7 @@ def row_norms(
     Returns:
         Norms `[n]` (NaN or infinite for a row that is not finite) and a mask `[n]`.
     """
-    norms = kernels.norms(values, coarse=coarse)
+    norms = kernels.norms(values)
     low, high = SAFE_NORMS
     doubtful = ~((norms > low) & (norms < high))
     nonfinite = np.zeros(len(norms), dtype=np.bool_)

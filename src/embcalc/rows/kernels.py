@@ -60,11 +60,8 @@ _NARROWEST_SLICE = 128
 class Kernels(Protocol):
     """What a pass over rows needs of arithmetic, for one dtype."""
 
-    def norms(self, values: NDArray[Any], *, coarse: bool = False) -> Floats:
-        """L2 norms `[n]` of carried values `[n, columns]`; fast, to be trusted in `SAFE_NORMS`.
-
-        Coarse ones may be off by 1e-5, which is enough to tell which rows are near zero.
-        """
+    def norms(self, values: NDArray[Any]) -> Floats:
+        """L2 norms `[n]` of carried values `[n, columns]`; fast, to be trusted in `SAFE_NORMS`."""
 
     def dots(self, directions: Floats, *, coarse: bool = False) -> Dots:
         """Prepare products with the rows of `directions`, `[k, width]`.
@@ -116,8 +113,8 @@ class NumpyKernels:
     def __init__(self, dtype: DType) -> None:
         self._dtype = dtype
 
-    def norms(self, values: NDArray[Any], *, coarse: bool = False) -> Floats:
-        """L2 norms, exact either way."""
+    def norms(self, values: NDArray[Any]) -> Floats:
+        """L2 norms."""
         numbers = to_float64(values, self._dtype)
         with np.errstate(over="ignore", invalid="ignore"):
             return row_lengths(numbers)
@@ -142,26 +139,31 @@ class NumkongKernels:
         self._name: _Name = name
         self._slice = _SLICE[dtype.name]
 
-    def norms(self, values: NDArray[Any], *, coarse: bool = False) -> Floats:
-        """L2 norms, long rows in slices whose squares are added in float64."""
-        import numkong
+    def norms(self, values: NDArray[Any]) -> Floats:
+        """L2 norms, long rows in slices whose squares are added in float64.
 
+        A row times itself: numkong lets other threads run meanwhile, which it does not while it
+        takes norms.
+        """
         values = _aligned(values)
         n, width = values.shape
-        if coarse or width <= self._slice:
-            return np.asarray(numkong.norm(values, axis=1, dtype=self._name))
+        if values.size == 0:
+            return np.zeros(n)
         parts = _equal_parts(width, self._slice)
         if parts is not None:
-            pieces = values.reshape(n * parts, width // parts)
-            norms = np.asarray(numkong.norm(pieces, axis=1, dtype=self._name)).reshape(n, parts)
-        else:
-            slices = (values[:, at : at + self._slice] for at in range(0, width, self._slice))
-            norms = np.stack(
-                [np.asarray(numkong.norm(piece, axis=1, dtype=self._name)) for piece in slices],
-                axis=1,
-            )
-        with np.errstate(over="ignore", invalid="ignore"):
-            return row_lengths(norms)
+            squares = self._squares(values.reshape(n * parts, -1)).reshape(n, parts)
+            return np.sqrt(np.add.reduce(squares, axis=1))
+        slices = (values[:, at : at + self._slice] for at in range(0, width, self._slice))
+        total: Floats = np.sqrt(sum(self._squares(part) for part in slices))
+        return total
+
+    def _squares(self, values: NDArray[Any]) -> Floats:
+        """Sums of squares `[n]` of rows that are no longer than a slice."""
+        import numkong
+
+        squares = np.empty(len(values))
+        numkong.dot(values, values, self._name, out=squares)
+        return squares
 
     def dots(self, directions: Floats, *, coarse: bool = False) -> Dots:
         """Products with directions that are rounded to the stored type, or kept in two halves.

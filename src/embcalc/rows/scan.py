@@ -252,7 +252,7 @@ class _Tally:
         """Take in one block."""
         values, dtype = block.values, rows.dtype
         here = slice(block.start, block.start + len(values))
-        norms, nonfinite = row_norms(values, dtype, rows.kernels, coarse=rows.health_only)
+        norms, nonfinite = row_norms(values, dtype, rows.kernels)
         rows.norms[here] = norms
         rows.nonfinite[here] = nonfinite
         rows.keys[here] = bit_keys(values)
