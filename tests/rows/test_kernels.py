@@ -155,7 +155,7 @@ def test_products_agree_with_float64(name: str, width: int) -> None:
     for kernels in (kernels_for(BY_NAME[name]), NumpyKernels(BY_NAME[name])):
         found = kernels.dots(directions)(values)
         assert (np.abs(found - truth) / size).max() < 2e-5
-        rough = kernels.dots(directions, coarse=True)(values)
+        rough = kernels.sketch(directions)(values)
         assert (np.abs(rough - truth) / size).max() < 5e-3
 
 

@@ -137,8 +137,14 @@ def test_threads_change_nothing(
         workers=3,
         progress=report,
     )
-    for name in ("norms", "keys", "nonfinite", "projections", "sample_rows", "sample"):
+    for name in ("norms", "keys", "nonfinite", "projections"):
         assert np.array_equal(getattr(alone, name), getattr(shared, name)), name
+    assert np.array_equal(alone.sample.rows, shared.sample.rows)
+    assert np.array_equal(alone.sample.values, shared.sample.values)
+    assert alone.signatures is not None
+    assert shared.signatures is not None
+    assert np.array_equal(alone.signatures.bands, shared.signatures.bands)
+    assert np.array_equal(alone.signatures.coordinates, shared.signatures.coordinates)
     assert alone.elements.mean == pytest.approx(shared.elements.mean)
     assert alone.columns.rows == shared.columns.rows == 5000
     assert alone.same_rows(shared)

@@ -15,6 +15,9 @@ _FULL_BYTES = 64 << 20
 """Tables up to this size give all their rows."""
 _PART_BYTES = 8 << 20
 """Of a larger table, blocks of this size in all count, evenly spread over it."""
+_PIECE = 1 << 13
+"""Numbers that are decoded at once: memory for more of them comes from the system every time, and
+goes back to it."""
 _OUTLIER = 6.0
 """A dimension stands out when its root mean square is this many times the median one."""
 _LEAST_ROWS = 64
@@ -66,17 +69,25 @@ class ColumnSums:
 
     def add(self, block: RowBlock, nonfinite: NDArray[np.bool_]) -> None:
         """Take in a block, or pass over it."""
+        if not self._wanted(block.start, block.start + len(block.values)):
+            return
         rows = np.arange(block.start, block.start + len(block.values))
         # By row number, so that neither threads nor block sizes change who counts.
-        chosen = (rows // self._group % self._every == 0) & ~nonfinite
-        if not chosen.any():
-            return
-        values = block.values if chosen.all() else block.values[chosen]
-        numbers = to_float64(values, self._dtype)
+        chosen = np.flatnonzero((rows // self._group % self._every == 0) & ~nonfinite)
+        few = max(1, _PIECE // max(1, len(self._sum)))
+        for at in range(0, len(chosen), few):
+            self._add(to_float64(block.values[chosen[at : at + few]], self._dtype))
+
+    def _wanted(self, start: int, stop: int) -> bool:
+        """Whether any of these rows is in a group that counts."""
+        first, last = start // self._group, (stop - 1) // self._group
+        return last - last % self._every >= first
+
+    def _add(self, numbers: Floats) -> None:
         self._rows += len(numbers)
-        self._sum += numbers.sum(axis=0)
+        self._sum += np.add.reduce(numbers, axis=0)
         with np.errstate(over="ignore", under="ignore"):
-            self._square += np.einsum("ij,ij->j", numbers, numbers)
+            self._square += np.add.reduce(np.square(numbers, out=numbers), axis=0)
 
     def merge(self, other: ColumnSums) -> None:
         """Take in the sums of another part of the table."""

@@ -64,12 +64,22 @@ def identical_groups(
 def _sharing(keys: NDArray[np.uint64], left_out: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Ascending numbers of the rows whose key another row has too."""
     rows = np.flatnonzero(~left_out)
-    order = rows[np.argsort(keys[rows])]
-    same = keys[order[1:]] == keys[order[:-1]]
-    shared = np.zeros(len(order), dtype=np.bool_)
-    shared[1:] |= same
-    shared[:-1] |= same
-    return np.sort(order[shared])
+    found: NDArray[np.int64] = rows[shared(keys[rows])]
+    return found
+
+
+def shared(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Which keys `[n]` are there more than once.
+
+    Sorting keys takes a tenth of the time of sorting their places.
+    """
+    ordered = np.sort(keys)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated) == 0:
+        return np.zeros(len(keys), dtype=np.bool_)
+    places = np.searchsorted(repeated, keys)
+    found: NDArray[np.bool_] = repeated[np.minimum(places, len(repeated) - 1)] == keys
+    return found
 
 
 def _digests(

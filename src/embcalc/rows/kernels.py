@@ -20,6 +20,8 @@ from embcalc.core.dtypes import DType
 Floats = NDArray[np.float64]
 Dots = Callable[[NDArray[Any]], Floats]
 """Carried values `[n, columns]` to dot products `[n, k]`."""
+Sketch = Callable[[NDArray[Any]], NDArray[Any]]
+"""The same with directions of as few bits as the stored type has, in float32 or float64."""
 
 _Name = Literal["bf16", "f16", "f32", "f64", "e4m3", "e5m2"]
 """How numkong calls a type."""
@@ -63,11 +65,11 @@ class Kernels(Protocol):
     def norms(self, values: NDArray[Any]) -> Floats:
         """L2 norms `[n]` of carried values `[n, columns]`; fast, to be trusted in `SAFE_NORMS`."""
 
-    def dots(self, directions: Floats, *, coarse: bool = False) -> Dots:
-        """Prepare products with the rows of `directions`, `[k, width]`.
+    def dots(self, directions: Floats) -> Dots:
+        """Prepare products with the rows of `directions`, `[k, width]`."""
 
-        Coarse ones may round the directions to the stored type.
-        """
+    def sketch(self, directions: Floats) -> Sketch:
+        """Prepare the same with directions of numbers near 1, which may be rounded."""
 
 
 def kernels_for(dtype: DType) -> Kernels:
@@ -119,7 +121,7 @@ class NumpyKernels:
         with np.errstate(over="ignore", invalid="ignore"):
             return row_lengths(numbers)
 
-    def dots(self, directions: Floats, *, coarse: bool = False) -> Dots:
+    def dots(self, directions: Floats) -> Dots:
         """Products by matrix multiplication."""
         columns = np.ascontiguousarray(directions.T)
 
@@ -129,6 +131,10 @@ class NumpyKernels:
             return result
 
         return product
+
+    def sketch(self, directions: Floats) -> Sketch:
+        """The same products."""
+        return self.dots(directions)
 
 
 class NumkongKernels:
@@ -152,10 +158,12 @@ class NumkongKernels:
         parts = _equal_parts(width, self._slice)
         if parts is not None:
             squares = self._squares(values.reshape(n * parts, -1)).reshape(n, parts)
-            return np.sqrt(np.add.reduce(squares, axis=1))
-        slices = (values[:, at : at + self._slice] for at in range(0, width, self._slice))
-        total: Floats = np.sqrt(sum(self._squares(part) for part in slices))
-        return total
+            lengths: Floats = np.sqrt(np.add.reduce(squares, axis=1))
+            return lengths
+        total = np.zeros(n)
+        for at in range(0, width, self._slice):
+            total += self._squares(values[:, at : at + self._slice])
+        return np.sqrt(total)
 
     def _squares(self, values: NDArray[Any]) -> Floats:
         """Sums of squares `[n]` of rows that are no longer than a slice."""
@@ -165,23 +173,20 @@ class NumkongKernels:
         numkong.dot(values, values, self._name, out=squares)
         return squares
 
-    def dots(self, directions: Floats, *, coarse: bool = False) -> Dots:
-        """Products with directions that are rounded to the stored type, or kept in two halves.
+    def dots(self, directions: Floats) -> Dots:
+        """Products with directions that are kept in two halves of the stored type.
 
         One BF16 holds 8 bits, two hold 16, so a direction of unit length is met to 1e-5. 8-bit
         types are too coarse for that and widen to BF16, which holds each of their values.
         """
         packed = _pack(directions, self._name, halves=1)
-        if not coarse and not packed.exact:
+        if not packed.exact:
             packed = _pack(directions, _WIDER.get(self._name, self._name), halves=2)
 
         def product(values: NDArray[Any]) -> Floats:
             import numkong
 
-            stored = np.ascontiguousarray(_aligned(values))
-            view: Any = numkong.from_pointer(
-                stored.ctypes.data, stored.shape, self._name, owner=stored
-            )
+            view = self._view(values)
             if packed.name != self._name:
                 view = numkong.astype(view, packed.name)
             raw = np.asarray(numkong.dots_packed(view, packed.matrix)).astype(np.float64)
@@ -189,6 +194,22 @@ class NumkongKernels:
                 return packed.joined(raw)
 
         return product
+
+    def sketch(self, directions: Floats) -> Sketch:
+        """Products with directions rounded to the stored type."""
+        import numkong
+
+        matrix = numkong.dots_pack(
+            self._view(directions.astype(_scalar(self._name))), dtype=self._name
+        )
+        return lambda values: np.asarray(numkong.dots_packed(self._view(values), matrix))
+
+    def _view(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+        """Stored values as numkong's, which has no public type."""
+        import numkong
+
+        stored = np.ascontiguousarray(_aligned(values))
+        return numkong.from_pointer(stored.ctypes.data, stored.shape, self._name, owner=stored)
 
 
 def _aligned(values: NDArray[Any]) -> NDArray[Any]:

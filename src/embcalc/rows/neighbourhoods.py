@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embcalc.rows.access import RowSource, chosen_numbers
+from embcalc.rows.fingerprints import shared
 from embcalc.rows.kernels import Floats, kernels_for, row_lengths
+from embcalc.rows.sample import Sample
 from embcalc.rows.scan import RowScan
 from embcalc.rows.signatures import Signatures
 
@@ -49,7 +51,8 @@ def near_groups(
     rows = np.flatnonzero(~left_out)
     for band in range(scan.signatures.bands.shape[1]):
         keys = scan.signatures.bands[rows, band]
-        order = np.argsort(keys)
+        several = np.flatnonzero(shared(keys))
+        order = several[np.argsort(keys[several])]
         pairs.update(_pairs_of_band(scan.signatures, rows[order], keys[order]))
     chains = _Chains()
     for one, other in _verified(source, name, sorted(pairs)):
@@ -166,7 +169,7 @@ def clusters(source: RowSource, name: str, scan: RowScan) -> tuple[FoundCluster,
         cosines = cosines_to(source, name, scan, centre)
         near = (cosines > CLUSTER_COSINE) & ~taken
         taken |= near
-        huddle = np.isin(scan.sample_rows, np.flatnonzero(near))
+        huddle = near[scan.sample.rows]
         if not (huddle & left).any():
             break
         left &= ~huddle
@@ -181,19 +184,19 @@ def clusters(source: RowSource, name: str, scan: RowScan) -> tuple[FoundCluster,
     return tuple(found)
 
 
-def _dense_centre(sample: NDArray[np.float32], left: NDArray[np.bool_]) -> Floats | None:
-    """The mean of the largest huddle in what is left of a sample of unit rows."""
-    rows = np.flatnonzero(left)
-    if len(rows) < _SAMPLE_HITS:
+def _dense_centre(sample: Sample, left: NDArray[np.bool_]) -> Floats | None:
+    """The mean of the largest huddle in what is left of a sample of rows."""
+    places = np.flatnonzero(left)
+    if len(places) < _SAMPLE_HITS:
         return None
-    step = max(1, sample.shape[1] // _GRAM_COLUMNS)
-    part = _unit(sample[rows][:, ::step].astype(np.float64)).astype(np.float32)
-    near = np.nan_to_num(part) @ np.nan_to_num(part).T > CLUSTER_COSINE - 0.02
+    step = max(1, sample.values.shape[1] // _GRAM_COLUMNS)
+    part = sample.units(places, step).astype(np.float32)
+    near = part @ part.T > CLUSTER_COSINE - 0.02
     counts = near.sum(axis=1)
     best = int(np.argmax(counts))
     if counts[best] < _SAMPLE_HITS:
         return None
-    centre: Floats = sample[rows[near[best]]].astype(np.float64).mean(axis=0)
+    centre: Floats = sample.units(places[near[best]]).mean(axis=0)
     return centre
 
 

@@ -18,12 +18,11 @@ from embcalc.rows.columns import Columns, ColumnSums
 from embcalc.rows.elements import Elements, block_absmax
 from embcalc.rows.exact import row_norms
 from embcalc.rows.fingerprints import bit_keys
-from embcalc.rows.kernels import Dots, Floats, Kernels, kernels_for, to_float64
+from embcalc.rows.kernels import Dots, Floats, Kernels, kernels_for
 from embcalc.rows.parallel import Meter, in_threads
+from embcalc.rows.sample import SAMPLE_ROWS, Kept, Sample, every_so_many, joined
 from embcalc.rows.signatures import SignatureMaker, Signatures
 
-SAMPLE_ROWS = 512
-"""Rows kept, evenly spread, to look for collapsed clusters."""
 PARALLEL_BYTES = 32 << 20
 """Tables below this size are done before a second thread has begun."""
 _REPORT_EVERY = 4
@@ -72,10 +71,7 @@ class RowScan(RowHealth):
     """None for tables too narrow for directions to tell rows apart."""
     projections: Floats
     """Products with the directions that were asked for, `[rows, k]`."""
-    sample_rows: NDArray[np.int64]
-    """Numbers of the rows in `sample`."""
-    sample: NDArray[np.float32]
-    """Some rows, evenly spread, `[n, width]`; finite and not zero."""
+    sample: Sample
     elements: Elements
     columns: Columns
 
@@ -85,7 +81,7 @@ def scan_health(
 ) -> RowHealth:
     """Read a table once, for its norms and keys alone: a third of the work of `scan`.
 
-    Norms may be off by 1e-5. Arguments and errors are those of `scan`.
+    Arguments and errors are those of `scan`.
     """
     tensor = checkpoint.tensors[name]
     dtype = _carried_dtype(checkpoint, tensor)
@@ -228,12 +224,12 @@ class _Rows:
 
 
 class _Tally:
-    """What one thread adds up over its part."""
+    """What one part of a table adds up to."""
 
     def __init__(self, rows: _Rows, start: int) -> None:
         self.absmax = 0.0
         self.columns = ColumnSums(len(rows.norms), rows.width, rows.dtype)
-        self.sample: list[tuple[NDArray[np.int64], NDArray[Any]]] = []
+        self.sample: list[Kept] = []
         self._step = max(1, len(rows.norms) // SAMPLE_ROWS)
         self._pending: list[NDArray[Any]] = []
         self._projected = start
@@ -252,8 +248,7 @@ class _Tally:
         """Take in one block."""
         values, dtype = block.values, rows.dtype
         here = slice(block.start, block.start + len(values))
-        norms, nonfinite = row_norms(values, dtype, rows.kernels)
-        rows.norms[here] = norms
+        rows.norms[here], nonfinite = row_norms(values, dtype, rows.kernels)
         rows.nonfinite[here] = nonfinite
         rows.keys[here] = bit_keys(values)
         if rows.health_only:
@@ -266,13 +261,9 @@ class _Tally:
                 self.project(rows)
         self.absmax = max(self.absmax, block_absmax(values, dtype))
         self.columns.add(block, nonfinite)
-        self._keep_sample(block, norms)
-
-    def _keep_sample(self, block: RowBlock, norms: Floats) -> None:
-        chosen = np.arange(-block.start % self._step, len(norms), self._step)
-        if len(chosen):
-            chosen = chosen[np.isfinite(norms[chosen]) & (norms[chosen] > 0)]
-            self.sample.append((chosen + block.start, block.values[chosen]))
+        kept = every_so_many(block.start, values, self._step)
+        if kept is not None:
+            self.sample.append(kept)
 
 
 def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter: Meter) -> _Tally:
@@ -296,7 +287,7 @@ def _result(rows: _Rows, tallies: list[_Tally]) -> RowScan:
     for other in tallies[1:]:
         sums.merge(other.columns)
     columns = sums.finish()
-    sample_rows, sample = _sample(rows, [part for tally in tallies for part in tally.sample])
+    sample = joined([part for tally in tallies for part in tally.sample], rows.norms, rows.dtype)
     absmax = max(tally.absmax for tally in tallies)
     return RowScan(
         norms=rows.norms,
@@ -304,25 +295,8 @@ def _result(rows: _Rows, tallies: list[_Tally]) -> RowScan:
         keys=rows.keys,
         signatures=None if rows.signatures is None else rows.signatures.finish(),
         projections=rows.projections,
-        sample_rows=sample_rows,
         sample=sample,
         elements=Elements.from_rows(rows.norms[finite], columns.element_mean, rows.width, absmax),
         columns=columns,
         dtype=rows.dtype,
     )
-
-
-def _sample(
-    rows: _Rows, parts: list[tuple[NDArray[np.int64], NDArray[Any]]]
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The rows kept, as unit vectors."""
-    if not parts:
-        return np.empty(0, dtype=np.int64), np.empty((0, rows.width), dtype=np.float32)
-    chosen = np.concatenate([numbers for numbers, _ in parts])
-    unit = np.empty((len(chosen), rows.width), dtype=np.float32)
-    at = 0
-    for numbers, values in parts:
-        here = to_float64(values, rows.dtype) / rows.norms[numbers][:, None]
-        unit[at : at + len(numbers)] = here
-        at += len(numbers)
-    return chosen, unit

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from embcalc.core.dtypes import DType
@@ -41,41 +42,47 @@ class Signatures:
         return estimate / np.float32(difference.shape[1] ** 0.5)
 
 
-def _spread(width: int) -> list[slice]:
-    """Runs of columns that lie spread over a row: whole cache lines, so that few are touched."""
+def _spread(width: int) -> tuple[int, int, int]:
+    """Columns that lie spread over a row, as runs of whole cache lines, so that few are touched.
+
+    Returns:
+        How many runs, the columns from the start of one to that of the next, columns of a run.
+    """
     if width <= _COLUMNS:
-        return [slice(0, width)]
+        return 1, width, width
     run = _COLUMNS // _RUNS
-    starts = (part * (width - run) // (_RUNS - 1) for part in range(_RUNS))
-    return [slice(start, start + run) for start in starts]
+    step = (width - run) // (_RUNS - 1)
+    return _RUNS, step - step % run, run
 
 
 class SignatureMaker:
     """Locality-sensitive hashing by random projections onto a grid (Datar et al. 2004)."""
 
     def __init__(self, rows: int, width: int, kernels: Kernels) -> None:
-        self._columns = _spread(width)
-        count = sum(part.stop - part.start for part in self._columns)
+        self._spread = _spread(width)
+        runs, _, run = self._spread
         random = np.random.default_rng(0x5EED)
-        directions = random.standard_normal((_BANDS * _PER_BAND, count)) * (width / count) ** 0.5
+        directions = random.standard_normal((_BANDS * _PER_BAND, runs * run))
         self._offsets = random.random(_BANDS * _PER_BAND).astype(np.float32)
-        self._factors = random.integers(
-            1, 1 << 63, _BANDS * _PER_BAND, dtype=np.uint64
-        ) | np.uint64(1)
-        self._dots = kernels.dots(directions, coarse=True)
+        self._project = kernels.sketch(directions * (width / (runs * run)) ** 0.5)
         self._coordinates = np.zeros((rows, _BANDS * _PER_BAND), dtype=np.float32)
         self._bands = np.zeros((rows, _BANDS), dtype=np.uint64)
 
     @classmethod
     def build(cls, rows: int, width: int, dtype: DType, kernels: Kernels) -> SignatureMaker | None:
-        """None where the table is too narrow or the dtype packs several numbers in a byte."""
-        if width < MIN_WIDTH or dtype.bits < 8 or dtype.bits % 8:
+        """None where the table is too narrow, or a stored scalar is not one number."""
+        if width < MIN_WIDTH or dtype.bits < 8 or dtype.bits % 8 or dtype.kind == "complex":
             return None
         return cls(rows, width, kernels)
 
     def columns(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The columns of carried rows that signatures are made of, copied."""
-        return np.concatenate([values[:, part] for part in self._columns], axis=1)
+        """The columns of carried rows that signatures are made of, copied: `[n, columns]`."""
+        runs, step, run = self._spread
+        row, column = values.strides
+        spread = as_strided(
+            values, (len(values), runs, run), (row, step * column, column), writeable=False
+        )
+        return np.ascontiguousarray(spread).reshape(len(values), -1)
 
     def add(self, here: slice, columns: NDArray[Any], norms: Floats) -> None:
         """Sign some rows; many at once, for the calls cost more than the rows do.
@@ -87,13 +94,19 @@ class SignatureMaker:
         """
         # Rows without a direction get coordinates of 0.
         lengths = np.where((norms > 0) & np.isfinite(norms), norms, np.inf)
+        unit = self._coordinates[here]
         with np.errstate(over="ignore", invalid="ignore"):
-            unit = (self._dots(columns) * (1.0 / lengths)[:, None]).astype(np.float32)
-        unit[~np.isfinite(unit).all(axis=1)] = 0
-        self._coordinates[here] = unit
-        cells = np.floor(unit * np.float32(1 / _CELL) + self._offsets).astype(np.int32)
-        mixed = cells.astype(np.uint64) * self._factors
-        self._bands[here] = np.add.reduce(mixed.reshape(-1, _BANDS, _PER_BAND), axis=2)
+            np.multiply(
+                self._project(columns), (1.0 / lengths)[:, None], out=unit, casting="same_kind"
+            )
+            lost = ~np.isfinite(unit @ np.ones(unit.shape[1], dtype=np.float32))
+        unit[lost] = 0
+        cells = unit * np.float32(1 / _CELL)
+        cells += self._offsets
+        # The cells of a band side by side in one word. Those that are 256 apart look alike, which
+        # makes rows candidates that are none, and no more.
+        whole = np.floor(cells, out=cells).astype(np.int32).astype(np.int8)
+        self._bands[here] = whole.view(np.uint64)
 
     def finish(self) -> Signatures:
         """Signatures of all rows."""
