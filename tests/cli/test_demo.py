@@ -73,3 +73,15 @@ def test_a_file_in_the_way_is_named(run: Callable[..., Run], tmp_path: Path, tar
     assert result.code == 2
     assert target in result.err
     assert (tmp_path / "file.txt").read_text() == "kept"
+
+
+def test_json(run: Callable[..., Run], tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    result = run("demo", folder, "--format", "json")
+    assert (result.code, result.err) == (0, "")
+    assert result.json == {
+        "schema": "embcalc/demo/v1",
+        "folder": str(folder),
+        "files": ["config.json", "tokenizer.json", "model.safetensors"],
+    }
+    assert {path.name for path in folder.iterdir()} == set(result.json["files"])

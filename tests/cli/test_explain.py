@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -49,3 +50,16 @@ def test_an_unknown_rule_gets_the_nearest(run: Callable[..., Run]) -> None:
 
 def test_codes_and_names_are_unique() -> None:
     assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_json(run: Callable[..., Run], tmp_path: Path) -> None:
+    every = run("explain", "--format", "json").json
+    assert every["schema"] == "embcalc/explain/v1"
+    assert [item["code"] for item in every["rules"]] == [rule.code for rule in RULES]
+    (one,) = run("explain", "token-without-row", "--format", "json").json["rules"]
+    assert set(one) == {"code", "name", "severity", "summary", "explanation"}
+    assert (one["code"], one["severity"]) == ("EMB101", "error")
+    assert one["explanation"].startswith(one["summary"])
+    target = tmp_path / "rules.json"
+    written = run("explain", "--format", "json", "--output", target)
+    assert (written.code, written.out, json.loads(target.read_text("utf-8"))) == (0, "", every)

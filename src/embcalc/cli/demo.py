@@ -1,10 +1,13 @@
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from embcalc.cli.options import Format, OutputOption
+from embcalc.cli.output import deliver
+from embcalc.cli.rendering import rendered
 
 
 def demo(
@@ -16,19 +19,17 @@ def demo(
             show_default=False,
         ),
     ] = Path("embcalc-demo"),
+    output_format: Annotated[
+        Format, typer.Option("--format", help="Format of the result.")
+    ] = Format.TEXT,
+    output: OutputOption = None,
 ) -> None:
     """Write a tiny, complete model to try the commands on.
 
     Example: embcalc demo tiny
     """
-    from embcalc.cli.output import deliver
-    from embcalc.render.layout import safe
+    from embcalc.core.reports.demo import DemoReport
     from embcalc.usecases.demo import write_demo
 
-    names = write_demo(folder)
-    place = safe(shlex.quote(str(folder)))
-    deliver(
-        f"wrote {', '.join(names)} to {place}\ntry:\n"
-        + "".join(f"  embcalc {line}\n" for line in (f"inspect {place}", f"check-vocab {place}")),
-        None,
-    )
+    report = DemoReport(folder=str(folder), files=write_demo(folder))
+    deliver(rendered(report, "demo", output_format), output)

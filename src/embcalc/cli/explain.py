@@ -4,7 +4,9 @@ from typing import Annotated
 
 import typer
 
+from embcalc.cli.options import Format, OutputOption
 from embcalc.cli.output import deliver
+from embcalc.cli.rendering import rendered
 
 
 def explain(
@@ -12,13 +14,17 @@ def explain(
         str | None,
         typer.Argument(metavar="CODE", help="A rule's code or name. [default: list all rules]"),
     ] = None,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="Format of the result.")
+    ] = Format.TEXT,
+    output: OutputOption = None,
 ) -> None:
     """Say what a rule checks, why, and how to fix it.
 
     Example: embcalc explain EMB101
     """
-    from embcalc.render.text.explain import listing, rule_text
     from embcalc.rules import RULES
     from embcalc.usecases.explain import find_rule
 
-    deliver(listing(RULES) if code is None else rule_text(find_rule(code)), None)
+    rules = RULES if code is None else (find_rule(code),)
+    deliver(rendered(rules, "explain", output_format), output)

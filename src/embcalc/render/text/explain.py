@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from embcalc.core.findings import Rule
 from embcalc.render.layout import WIDTH, clip, table
+
+
+def render(rules: Sequence[Rule[Any]]) -> str:
+    """Explain one rule; list several."""
+    return rule_text(rules[0]) if len(rules) == 1 else listing(rules)
 
 
 def rule_text(rule: Rule[Any]) -> str:
