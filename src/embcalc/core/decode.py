@@ -65,7 +65,10 @@ def to_float32(values: NDArray[Any], dtype: DType) -> NDArray[np.float32]:
         ValueError: there is no decoder for the dtype.
     """
     if dtype.name == "BF16":
-        return (values.astype(np.uint32) << 16).view(np.float32)
+        wide = values.astype(np.uint32)
+        # In place: a second array of this size costs more than the shift.
+        wide <<= 16
+        return wide.view(np.float32)
     if dtype.name in _ML_DTYPES:
         return _float_table(dtype.name)[unpack(values, dtype.bits)]
     if dtype.name == "C64":

@@ -7,7 +7,7 @@ and a table of any size is streamed once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import frexp, ldexp
@@ -17,7 +17,7 @@ import numpy as np
 
 from embcalc.rows.exact import exact_norms, scaled_rows
 from embcalc.rows.parallel import in_threads
-from embcalc.rows.select import RowReader, aligned_rows, numbers, select_rows
+from embcalc.rows.select import RowReader, aligned_rows, numbers, select_rows, small_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -142,12 +142,16 @@ def _row_sum(blocks: Iterable[RowBlock]) -> tuple[Floats, int]:
     """Sum and count of the finite rows."""
     total: Floats = np.zeros(())
     count = 0
-    for block in blocks:
+    for block in small_blocks(blocks):
         values = numbers(block.values, block.dtype)
-        finite = np.isfinite(values).all(axis=1)
-        part = (values if finite.all() else values[finite]).sum(axis=0, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            part = values.sum(axis=0, dtype=np.float64)
+        if not np.isfinite(part).all():
+            # One number that is not finite spoils the sum of its column.
+            values = values[np.isfinite(values).all(axis=1)]
+            part = values.sum(axis=0, dtype=np.float64)
         total = total + part
-        count += int(finite.sum())
+        count += len(values)
     return total, count
 
 
@@ -304,18 +308,31 @@ def _scan_share(blocks: Iterable[RowBlock], search: Search, scale: float) -> _Fa
         if kernel is None:
             decode = search.mean is not None or block.dtype.name not in KERNELS
             kernel = _Kernel.build(search.query * scale, block.dtype, decode=decode)
-        values = aligned_rows(block.values) if kernel.dtype else _decoded(block, search.mean)
         measure = kernel.cosines if search.metric is Metric.COSINE else kernel.products
-        product, norm = measure(values)
-        products.append(product)
-        norms.append(norm)
+        for values in _as_measured(block, kernel, search.mean):
+            product, norm = measure(values)
+            products.append(product)
+            norms.append(norm)
     error = kernel.error if kernel else 0.0
     return _Fast(np.concatenate(products), np.concatenate(norms), scale, error)
 
 
+def _as_measured(block: RowBlock, kernel: _Kernel, mean: Floats | None) -> Iterator[NDArray[Any]]:
+    if kernel.dtype:
+        yield aligned_rows(block.values)
+        return
+    for part in small_blocks((block,)):
+        yield _decoded(part, mean)
+
+
 def _decoded(block: RowBlock, mean: Floats | None) -> NDArray[np.float32]:
     values = numbers(block.values, block.dtype)
-    return np.ascontiguousarray(values if mean is None else values - mean, np.float32)
+    if mean is not None:
+        # In the precision of the values: float32 is enough for a bound (`_Kernel.build`).
+        kept = np.may_share_memory(values, block.values)
+        mean = mean.astype(values.dtype)
+        values = np.subtract(values, mean, out=None if kept else values)
+    return np.ascontiguousarray(values, np.float32)
 
 
 def _candidates(fast: _Fast, search: Search) -> NDArray[np.int64]:

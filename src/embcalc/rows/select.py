@@ -39,6 +39,18 @@ def numbers(values: NDArray[Any], dtype: DType) -> NDArray[Any]:
         ) from error
 
 
+def small_blocks(blocks: Iterable[RowBlock]) -> Iterator[RowBlock]:
+    """Cut blocks that are to be decoded: what that makes of them should stay in the cache.
+
+    Beyond a few megabytes it also goes back to the system each time, and is zeroed again.
+    """
+    for block in blocks:
+        values = block.values
+        step = max(1, BLOCK_BYTES // max(1, values[:1].nbytes))
+        for at in range(0, len(values), step):
+            yield RowBlock(block.start + at, values[at : at + step], block.dtype)
+
+
 def aligned_rows(values: NDArray[Any]) -> NDArray[Any]:
     """The same rows where kernels can read them: contiguous, each scalar at a multiple of its size.
 
