@@ -61,6 +61,18 @@ def test_a_failure_gives_up_what_has_not_begun() -> None:
     assert len(begun) < 1000
 
 
+def test_a_failure_stops_what_runs_before_it_is_waited_for() -> None:
+    stopped = Event()
+
+    def work(part: int) -> None:
+        if part == 0:
+            raise OSError("gone")
+        assert stopped.wait(30)
+
+    with pytest.raises(OSError, match="gone"):
+        in_threads(work, range(2), 2, stopped.set)
+
+
 def test_a_meter_adds_up_and_ends_at_the_whole() -> None:
     told: list[tuple[str, int, int]] = []
     meter = Meter("rows", 4, 400, lambda *said: told.append(said))

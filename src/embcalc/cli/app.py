@@ -123,6 +123,9 @@ def _run(arguments: Sequence[str]) -> int:
         if problem is None:
             raise
         return _refuse(*problem)
+    if code == ExitCode.INTERRUPTED:
+        # Newer releases of Typer take Ctrl-C for an exit of their own.
+        return _interrupted()
     return code if isinstance(code, int) else ExitCode.OK
 
 

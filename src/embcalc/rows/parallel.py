@@ -27,18 +27,26 @@ def shares(rows: int, row_bytes: int, workers: int) -> list[range]:
 
 
 def in_threads(
-    work: Callable[[Share], Result], parts: Sequence[Share], workers: int
+    work: Callable[[Share], Result],
+    parts: Sequence[Share],
+    workers: int,
+    stop: Callable[[], None] = lambda: None,
 ) -> list[Result]:
     """Do each part and give the results in the order of the parts.
 
     Kernels run without the lock of the interpreter. When a part fails or the user interrupts,
-    parts not yet begun are given up.
+    parts not yet begun are given up, and `stop` is called once to tell those that run: all are
+    waited for.
     """
     workers = min(workers, len(parts))
     if workers <= 1:
         return [work(part) for part in parts]
     with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(work, parts))
+        try:
+            return list(pool.map(work, parts))
+        except BaseException:
+            stop()
+            raise
 
 
 @dataclass(slots=True)
@@ -53,6 +61,10 @@ class Meter:
     stopped: bool = False
     """Set when the run ends early; threads with long parts give up at their next block."""
     lock: Lock = field(default_factory=Lock)
+
+    def stop(self) -> None:
+        """Tell threads with long parts to give up."""
+        self.stopped = True
 
     def add(self, rows: int) -> None:
         """Report rows done."""

@@ -126,15 +126,12 @@ def _read(
     meter = Meter(tensor.name, tensor.rows, tensor.nbytes, progress)
     if tensor.nbytes < PARALLEL_BYTES:
         workers = 1
-    try:
-        tallies = in_threads(
-            lambda part: _read_part(checkpoint, tensor.name, part, rows, meter),
-            _parts(tensor.rows, workers),
-            workers,
-        )
-    except BaseException:
-        meter.stopped = True
-        raise
+    tallies = in_threads(
+        lambda part: _read_part(checkpoint, tensor.name, part, rows, meter),
+        _parts(tensor.rows, workers),
+        workers,
+        meter.stop,
+    )
     progress(tensor.name, tensor.nbytes, tensor.nbytes)
     return tallies
 
