@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 18
 """Bytes of a block of rows: small enough to stay in a core's cache, large enough to amortise
 the call."""
-STORED_BYTES = 1 << 20
-"""Bytes of a block whose values are taken as they are stored: nothing is decoded that would have to
-stay in a cache, and at a quarter of the calls."""
+STORED_SCALARS = 1 << 20
+"""Scalars of a block whose values are taken as they are stored: 2 MiB of BF16. Nothing is decoded
+that would have to stay in the cache of one core, so it may fill a part of the cache that all share:
+what threads lose by waiting for the lock of the interpreter, they lose by the block."""
 
 
 @dataclass(frozen=True, slots=True)

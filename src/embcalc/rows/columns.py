@@ -9,15 +9,12 @@ from numpy.typing import NDArray
 
 from embcalc.core.blocks import BLOCK_BYTES, RowBlock
 from embcalc.core.dtypes import DType
-from embcalc.rows.kernels import Floats, to_float64
+from embcalc.rows.kernels import Floats, decoded
 
 _FULL_BYTES = 64 << 20
 """Tables up to this size give all their rows."""
 _PART_BYTES = 8 << 20
 """Of a larger table, blocks of this size in all count, evenly spread over it."""
-_PIECE = 1 << 13
-"""Numbers that are decoded at once: memory for more of them comes from the system every time, and
-goes back to it."""
 _OUTLIER = 6.0
 """A dimension stands out when its root mean square is this many times the median one."""
 _LEAST_ROWS = 64
@@ -73,10 +70,10 @@ class ColumnSums:
             return
         rows = np.arange(block.start, block.start + len(block.values))
         # By row number, so that neither threads nor block sizes change who counts.
-        chosen = np.flatnonzero((rows // self._group % self._every == 0) & ~nonfinite)
-        few = max(1, _PIECE // max(1, len(self._sum)))
-        for at in range(0, len(chosen), few):
-            self._add(to_float64(block.values[chosen[at : at + few]], self._dtype))
+        chosen = (rows // self._group % self._every == 0) & ~nonfinite
+        values = block.values if chosen.all() else block.values[chosen]
+        for _, numbers in decoded(values, self._dtype):
+            self._add(numbers)
 
     def _wanted(self, start: int, stop: int) -> bool:
         """Whether any of these rows is in a group that counts."""
@@ -87,7 +84,7 @@ class ColumnSums:
         self._rows += len(numbers)
         self._sum += np.add.reduce(numbers, axis=0)
         with np.errstate(over="ignore", under="ignore"):
-            self._square += np.add.reduce(np.square(numbers, out=numbers), axis=0)
+            self._square += np.add.reduce(np.square(numbers), axis=0)
 
     def merge(self, other: ColumnSums) -> None:
         """Take in the sums of another part of the table."""

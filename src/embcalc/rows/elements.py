@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embcalc.core.dtypes import DType
-from embcalc.rows.kernels import Floats, to_float64
+from embcalc.rows.kernels import Floats, decoded, to_float64
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,12 @@ def block_absmax(values: NDArray[Any], dtype: DType) -> float:
         if largest < _INFINITY[dtype.name]:
             one = np.array([[largest]], dtype=bits.dtype).view(values.dtype)
             return float(to_float64(one, dtype)[0, 0])
-    elif dtype.name in ("F32", "F64"):
-        largest_number = max(float(values.max()), -float(values.min()))
-        if np.isfinite(largest_number):
-            return largest_number
-    numbers = np.abs(to_float64(values, dtype))
-    return float(numbers.max(where=np.isfinite(numbers), initial=0.0))
+    elif dtype.name in ("F32", "F64") or dtype.kind in ("int", "bool"):
+        number = max(float(values.max()), -float(values.min()))
+        if np.isfinite(number):
+            return number
+    most = 0.0
+    for _, numbers in decoded(values, dtype):
+        sizes = np.abs(numbers)
+        most = max(most, float(sizes.max(where=np.isfinite(sizes), initial=0.0)))
+    return most

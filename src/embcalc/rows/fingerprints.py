@@ -64,22 +64,33 @@ def identical_groups(
 def _sharing(keys: NDArray[np.uint64], left_out: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Ascending numbers of the rows whose key another row has too."""
     rows = np.flatnonzero(~left_out)
-    found: NDArray[np.int64] = rows[shared(keys[rows])]
-    return found
+    places, _ = alike(keys[rows])
+    return np.sort(rows[places])
 
 
-def shared(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which keys `[n]` are there more than once.
+def alike(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the keys `[n]` that are there more than once.
 
-    Sorting keys takes a tenth of the time of sorting their places.
+    Each key is hashed into one word with its place behind it: sorting words takes a third of the
+    time of sorting places. Of a million keys 44 bits are left of the hash, so that different keys
+    are hardly ever taken for equal.
+
+    Returns:
+        Places of such keys `[m]`, equal ones side by side and ascending, and where in them each
+        set of equal keys begins.
     """
-    ordered = np.sort(keys)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(repeated) == 0:
-        return np.zeros(len(keys), dtype=np.bool_)
-    places = np.searchsorted(repeated, keys)
-    found: NDArray[np.bool_] = repeated[np.minimum(places, len(repeated) - 1)] == keys
-    return found
+    bits = np.uint64(max(1, len(keys) - 1).bit_length())
+    words = keys * np.uint64(_ODD)
+    words >>= bits
+    words <<= bits
+    words |= np.arange(len(keys), dtype=np.uint64)
+    words.sort()
+    hashes = words >> bits
+    new = np.ones(len(keys) + 1, dtype=np.bool_)
+    np.not_equal(hashes[1:], hashes[:-1], out=new[1:-1])
+    several = ~(new[:-1] & new[1:])
+    chosen = words[several] & ((np.uint64(1) << bits) - np.uint64(1))
+    return chosen.astype(np.int64), np.flatnonzero(new[:-1][several])
 
 
 def _digests(

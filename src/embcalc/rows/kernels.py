@@ -6,7 +6,7 @@ Both give the same numbers: norms to 1e-6 relative of float64, whatever the widt
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Protocol
@@ -57,6 +57,8 @@ others are lost bit by bit: 1,024 BF16 columns were seen 8e-7 off, 512 of the 8-
 4,096 of them 4e-6. Longer rows are summed in slices.
 """
 _NARROWEST_SLICE = 128
+_PIECE = 1 << 13
+"""Numbers that are decoded at once."""
 
 
 class Kernels(Protocol):
@@ -103,6 +105,18 @@ def to_float64(values: NDArray[Any], dtype: DType) -> Floats:
         return decode.to_float64(values, dtype)
 
 
+def decoded(values: NDArray[Any], dtype: DType) -> Iterator[tuple[slice, Floats]]:
+    """Decode carried values `[n, columns]` a few rows at a time: which rows, and their numbers.
+
+    Memory for more at once would come from the system every time, and go back to it.
+    """
+    width = values.shape[1] * max(1, 8 * values.itemsize // dtype.bits)
+    few = max(1, _PIECE // max(1, width))
+    for at in range(0, len(values), few):
+        here = slice(at, min(at + few, len(values)))
+        yield here, to_float64(values[here], dtype)
+
+
 def row_lengths(numbers: Floats) -> Floats:
     """L2 norms `[n]` of float64 rows `[n, width]`, squared as they are."""
     lengths: Floats = np.sqrt(np.einsum("ij,ij->i", numbers, numbers))
@@ -117,17 +131,21 @@ class NumpyKernels:
 
     def norms(self, values: NDArray[Any]) -> Floats:
         """L2 norms."""
-        numbers = to_float64(values, self._dtype)
+        lengths = np.zeros(len(values))
         with np.errstate(over="ignore", invalid="ignore"):
-            return row_lengths(numbers)
+            for here, numbers in decoded(values, self._dtype):
+                lengths[here] = row_lengths(numbers)
+        return lengths
 
     def dots(self, directions: Floats) -> Dots:
         """Products by matrix multiplication."""
         columns = np.ascontiguousarray(directions.T)
 
         def product(values: NDArray[Any]) -> Floats:
+            result = np.zeros((len(values), columns.shape[1]))
             with np.errstate(over="ignore", invalid="ignore"):
-                result: Floats = to_float64(values, self._dtype) @ columns
+                for here, numbers in decoded(values, self._dtype):
+                    result[here] = numbers @ columns
             return result
 
         return product
@@ -204,8 +222,8 @@ class NumkongKernels:
         )
         return lambda values: np.asarray(numkong.dots_packed(self._view(values), matrix))
 
-    def _view(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
-        """Stored values as numkong's, which has no public type."""
+    def _view(self, values: NDArray[Any]) -> Any:  # noqa: ANN401 - numkong's has no public type
+        """Stored values as numkong's."""
         import numkong
 
         stored = np.ascontiguousarray(_aligned(values))

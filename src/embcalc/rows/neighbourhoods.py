@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embcalc.rows.access import RowSource, chosen_numbers
-from embcalc.rows.fingerprints import shared
+from embcalc.rows.fingerprints import alike
 from embcalc.rows.kernels import Floats, kernels_for, row_lengths
 from embcalc.rows.sample import Sample
 from embcalc.rows.scan import RowScan
@@ -50,10 +50,8 @@ def near_groups(
     pairs: set[tuple[int, int]] = set()
     rows = np.flatnonzero(~left_out)
     for band in range(scan.signatures.bands.shape[1]):
-        keys = scan.signatures.bands[rows, band]
-        several = np.flatnonzero(shared(keys))
-        order = several[np.argsort(keys[several])]
-        pairs.update(_pairs_of_band(scan.signatures, rows[order], keys[order]))
+        places, starts = alike(scan.signatures.bands[rows, band])
+        pairs.update(_pairs_of_band(scan.signatures, rows[places], starts))
     chains = _Chains()
     for one, other in _verified(source, name, sorted(pairs)):
         chains.join(one, other)
@@ -61,12 +59,10 @@ def near_groups(
 
 
 def _pairs_of_band(
-    signatures: Signatures, rows: NDArray[np.int64], keys: NDArray[np.uint64]
+    signatures: Signatures, rows: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> Iterator[tuple[int, int]]:
-    """Pairs of rows `[n]` that share one of the sorted keys and lie close by their coordinates."""
-    bounds = np.flatnonzero(np.diff(keys)) + 1
-    starts = np.concatenate([[0], bounds]).astype(np.int64)
-    sizes = np.diff(np.concatenate([starts, [len(keys)]]))
+    """Pairs of rows `[n]`, side by side by key, that lie close by their coordinates."""
+    sizes = np.diff(starts, append=len(rows))
     twos = starts[sizes == 2]
     first, second = rows[twos], rows[twos + 1]
     difference = signatures.coordinates[first] - signatures.coordinates[second]
@@ -77,7 +73,7 @@ def _pairs_of_band(
         strict=True,
     )
     for start, size in zip(starts[sizes > 2].tolist(), sizes[sizes > 2].tolist(), strict=True):
-        yield from _likely_pairs(signatures, np.sort(rows[start : start + size]))
+        yield from _likely_pairs(signatures, rows[start : start + size])
 
 
 def _likely_pairs(signatures: Signatures, rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -192,7 +188,7 @@ def _dense_centre(sample: Sample, left: NDArray[np.bool_]) -> Floats | None:
     step = max(1, sample.values.shape[1] // _GRAM_COLUMNS)
     part = sample.units(places, step).astype(np.float32)
     near = part @ part.T > CLUSTER_COSINE - 0.02
-    counts = near.sum(axis=1)
+    counts = np.count_nonzero(near, axis=1)
     best = int(np.argmax(counts))
     if counts[best] < _SAMPLE_HITS:
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +25,6 @@ from embcalc.rows.signatures import SignatureMaker, Signatures
 PARALLEL_BYTES = 32 << 20
 """Tables below this size are done before a second thread has begun."""
 _REPORT_EVERY = 4
-_PROJECT_EVERY = 4
-"""Blocks whose signatures are made in one call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,23 +220,11 @@ class _Rows:
 class _Tally:
     """What one part of a table adds up to."""
 
-    def __init__(self, rows: _Rows, start: int) -> None:
+    def __init__(self, rows: _Rows) -> None:
         self.absmax = 0.0
         self.columns = ColumnSums(len(rows.norms), rows.width, rows.dtype)
         self.sample: list[Kept] = []
         self._step = max(1, len(rows.norms) // SAMPLE_ROWS)
-        self._pending: list[NDArray[Any]] = []
-        self._projected = start
-
-    def project(self, rows: _Rows) -> None:
-        """Make signatures of the blocks gathered since the last time."""
-        if rows.signatures is None or not self._pending:
-            return
-        columns = np.concatenate(self._pending)
-        here = slice(self._projected, self._projected + len(columns))
-        rows.signatures.add(here, columns, rows.norms[here])
-        self._projected = here.stop
-        self._pending.clear()
 
     def add(self, rows: _Rows, block: RowBlock) -> None:
         """Take in one block."""
@@ -253,9 +238,7 @@ class _Tally:
         if rows.dots is not None:
             rows.projections[here] = rows.dots(values)
         if rows.signatures is not None:
-            self._pending.append(rows.signatures.columns(values))
-            if len(self._pending) == _PROJECT_EVERY:
-                self.project(rows)
+            rows.signatures.project(here, values)
         self.absmax = max(self.absmax, block_absmax(values, dtype))
         self.columns.add(block, nonfinite)
         kept = every_so_many(block.start, values, self._step)
@@ -264,7 +247,7 @@ class _Tally:
 
 
 def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter: Meter) -> _Tally:
-    tally = _Tally(rows, part.start)
+    tally = _Tally(rows)
     unreported = 0
     for number, block in enumerate(checkpoint.blocks(name, part)):
         if meter.stopped:
@@ -274,7 +257,8 @@ def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter
         if number % _REPORT_EVERY == 0:
             meter.add(unreported)
             unreported = 0
-    tally.project(rows)
+    if rows.signatures is not None:
+        rows.signatures.sign(part, rows.norms)
     return tally
 
 

@@ -18,6 +18,8 @@ _COLUMNS = 128
 _RUNS = 4
 _BANDS = 3
 _PER_BAND = 8
+_AT_ONCE = 1024
+"""Rows that are signed at once."""
 _CELL = 0.5
 """Side of a cell, where a direction's coordinate has standard deviation about 1.
 
@@ -64,7 +66,7 @@ class SignatureMaker:
         random = np.random.default_rng(0x5EED)
         directions = random.standard_normal((_BANDS * _PER_BAND, runs * run))
         self._offsets = random.random(_BANDS * _PER_BAND).astype(np.float32)
-        self._project = kernels.sketch(directions * (width / (runs * run)) ** 0.5)
+        self._sketch = kernels.sketch(directions * (width / (runs * run)) ** 0.5)
         self._coordinates = np.zeros((rows, _BANDS * _PER_BAND), dtype=np.float32)
         self._bands = np.zeros((rows, _BANDS), dtype=np.uint64)
 
@@ -75,30 +77,28 @@ class SignatureMaker:
             return None
         return cls(rows, width, kernels)
 
-    def columns(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The columns of carried rows that signatures are made of, copied: `[n, columns]`."""
+    def project(self, here: slice, values: NDArray[Any]) -> None:
+        """Take in carried rows `[n, columns]`; `here` says which they are."""
         runs, step, run = self._spread
         row, column = values.strides
         spread = as_strided(
             values, (len(values), runs, run), (row, step * column, column), writeable=False
         )
-        return np.ascontiguousarray(spread).reshape(len(values), -1)
+        columns = np.ascontiguousarray(spread).reshape(len(values), -1)
+        self._coordinates[here] = self._sketch(columns)
 
-    def add(self, here: slice, columns: NDArray[Any], norms: Floats) -> None:
-        """Sign some rows; many at once, for the calls cost more than the rows do.
+    def sign(self, rows: range, norms: Floats) -> None:
+        """Make signatures of rows that were taken in, all norms `[n]` being known by then."""
+        for start in range(rows.start, rows.stop, _AT_ONCE):
+            here = slice(start, min(start + _AT_ONCE, rows.stop))
+            self._sign(here, norms[here])
 
-        Args:
-            here: which rows they are.
-            columns: of them, from `columns`.
-            norms: of them `[n]`.
-        """
+    def _sign(self, here: slice, norms: Floats) -> None:
         # Rows without a direction get coordinates of 0.
         lengths = np.where((norms > 0) & np.isfinite(norms), norms, np.inf)
         unit = self._coordinates[here]
         with np.errstate(over="ignore", invalid="ignore"):
-            np.multiply(
-                self._project(columns), (1.0 / lengths)[:, None], out=unit, casting="same_kind"
-            )
+            np.multiply(unit, (1.0 / lengths)[:, None], out=unit, casting="same_kind")
             lost = ~np.isfinite(unit @ np.ones(unit.shape[1], dtype=np.float32))
         unit[lost] = 0
         cells = unit * np.float32(1 / _CELL)

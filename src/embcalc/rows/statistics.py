@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, floor, log10
 
 import numpy as np
@@ -14,20 +15,36 @@ _FRESH_ROWS = 100
 _FRESH_WIDTH = 16
 
 
+def ascending(numbers: Floats) -> Floats:
+    """The same numbers `[n]` in ascending order; sorted only where they are not yet."""
+    return numbers if (numbers[1:] >= numbers[:-1]).all() else np.sort(numbers)
+
+
+def quantiles(ordered: Floats, percents: Sequence[float]) -> Floats:
+    """Percentiles of ascending numbers `[n]`, linear between neighbours as numpy's."""
+    places = np.asarray(percents) / 100 * (len(ordered) - 1)
+    below = np.floor(places).astype(np.int64)
+    part = places - below
+    low, high = ordered[below], ordered[np.minimum(below + 1, len(ordered) - 1)]
+    # From the nearer end, as numpy does, so that both ends are met exactly.
+    return np.where(part >= 0.5, high - (high - low) * (1 - part), low + (high - low) * part)
+
+
 def norm_statistics(norms: Floats) -> NormStatistics | None:
     """Summarise finite norms `[n]`; None for no norms."""
     if len(norms) == 0:
         return None
+    ordered = ascending(norms)
     # Scaled, so that squares of norms near the ends of float64 neither overflow nor vanish.
-    scale = float(norms.max()) or 1.0
+    scale = float(ordered[-1]) or 1.0
+    scaled = ordered / scale
+    percentiles = quantiles(ordered, PERCENTILES)
     return NormStatistics(
-        min=float(norms.min()),
-        max=float(norms.max()),
-        mean=float((norms / scale).mean()) * scale,
-        std=float((norms / scale).std()) * scale,
-        percentiles=dict(
-            zip(PERCENTILES, map(float, np.percentile(norms, PERCENTILES)), strict=True)
-        ),
+        min=float(ordered[0]),
+        max=float(ordered[-1]),
+        mean=float(scaled.mean()) * scale,
+        std=float(scaled.std()) * scale,
+        percentiles=dict(zip(PERCENTILES, map(float, percentiles), strict=True)),
     )
 
 
@@ -40,22 +57,24 @@ def histogram(norms: Floats, bins: int | None = None) -> Histogram | None:
     """
     if len(norms) == 0:
         return None
-    least, most = float(norms.min()), float(norms.max())
+    ordered = ascending(norms)
+    least, most = float(ordered[0]), float(ordered[-1])
     if least == most:
         # One value: a bin around it of a tenth of its size.
         half = abs(least) / 20 or 0.5
         edges = np.linspace(max(0.0, least - half), least + half, (bins or 1) + 1)
     else:
-        low, high = _bulk(norms, least, most)
+        low, high = _bulk(ordered, least, most)
         edges = np.linspace(low, high, bins + 1) if bins else _round_edges(low, high)
         edges = _reach_out(edges, least, most)
-    counts, _ = np.histogram(norms, edges)
+    starts = np.searchsorted(ordered, edges[:-1])
+    counts = np.diff(starts, append=len(ordered))
     return Histogram(tuple(map(float, edges)), tuple(map(int, counts)))
 
 
-def _bulk(norms: Floats, least: float, most: float) -> tuple[float, float]:
+def _bulk(ordered: Floats, least: float, most: float) -> tuple[float, float]:
     """The range that the picture is drawn over: all rows, unless a few lie far from the rest."""
-    low, high = (float(value) for value in np.percentile(norms, (0.5, 99.5)))
+    low, high = (float(value) for value in quantiles(ordered, (0.5, 99.5)))
     margin = (high - low) or abs(high) / 10 or most
     return max(least, low - margin, 0.0), min(most, high + margin)
 
@@ -87,7 +106,7 @@ def looks_fresh(norms: Floats, sigma: float, width: int) -> bool:
     """
     if len(norms) < _FRESH_ROWS or width < _FRESH_WIDTH:
         return False
-    middle = float(np.median(norms)) / (sigma * width**0.5)
-    low, high = np.percentile(norms, (16, 84))
-    spread = float(high - low) / 2 / (sigma / 2**0.5)
+    low, median, high = (float(value) for value in quantiles(ascending(norms), (16, 50, 84)))
+    middle = median / (sigma * width**0.5)
+    spread = (high - low) / 2 / (sigma / 2**0.5)
     return abs(middle - 1) < 0.02 and 0.8 < spread < 1.2

@@ -103,6 +103,11 @@ class ScannedTable:
     """u, along the mean of the references; the scan's first projection."""
 
     @cached_property
+    def ordered(self) -> Floats:
+        """Finite norms, ascending."""
+        return np.sort(self.scan.norms[self.scan.usable])
+
+    @cached_property
     def tokens(self) -> RowTokens | None:
         """Tokens of the rows."""
         return RowTokens(self.vocabulary, self.table.rows) if self.vocabulary else None

@@ -36,7 +36,7 @@ def table_report(
 ) -> TableReport:
     """Put together what every renderer needs of one table."""
     table, found, health = scanned.table, scanned.scan, scanned.health
-    norms = found.norms[found.usable]
+    norms = scanned.ordered
     beyond = _beyond(context, scanned)
     total = sum(tensor.parameters for tensor in context.model.checkpoint.tensors.values())
     return TableReport(
@@ -105,13 +105,14 @@ def _clusters(scanned: ScannedTable) -> Iterator[Cluster]:
 
 
 def _extreme(scanned: ScannedTable, top: int, *, largest: bool) -> tuple[RowNorm, ...]:
-    norms = scanned.scan.norms
-    rows = np.flatnonzero(scanned.scan.usable)
+    norms, ordered = scanned.scan.norms, scanned.ordered
+    if top == 0 or len(ordered) == 0:
+        return ()
+    # All rows up to the last wanted size, so that equal ones come in order.
+    last = ordered[-top:][0] if largest else ordered[:top][-1]
+    rows = np.flatnonzero((norms >= last) if largest else (norms <= last))
+    rows = rows[np.isfinite(norms[rows])]
     sizes = -norms[rows] if largest else norms[rows]
-    if top < len(rows):
-        # All rows up to the last wanted size, so that equal ones come in order.
-        near = sizes <= np.partition(sizes, top)[top]
-        rows, sizes = rows[near], sizes[near]
     order = rows[np.argsort(sizes, kind="stable")[:top]]
     return tuple(_row_norm(scanned, row) for row in order.tolist())
 
