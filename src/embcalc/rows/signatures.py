@@ -85,7 +85,8 @@ class SignatureMaker:
             values, (len(values), runs, run), (row, step * column, column), writeable=False
         )
         columns = np.ascontiguousarray(spread).reshape(len(values), -1)
-        self._coordinates[here] = self._sketch(columns)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._coordinates[here] = self._sketch(columns)
 
     def sign(self, rows: range, norms: Floats) -> None:
         """Make signatures of rows that were taken in, all norms `[n]` being known by then."""
