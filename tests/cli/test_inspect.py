@@ -315,3 +315,54 @@ def test_a_complex_and_a_transposed_table(run: Callable[..., Run], tmp_path: Pat
     document = run("inspect", columns, "--format", "json").json
     assert document["coverage"]["checked"] == []
     assert "columns" in document["coverage"]["skipped"][0]["reason"]
+
+
+def test_a_numpy_file_of_one_array_needs_no_name(run: Callable[..., Run], tmp_path: Path) -> None:
+    np.save(tmp_path / "vectors.npy", trained(100, 16))
+    result = run("inspect", tmp_path / "vectors.npy", "--format", "json")
+    (table,) = result.json["tables"]
+    assert (result.code, table["tensor"], table["role"], table["rows"]) == (
+        0, "vectors", "token", 100,
+    )  # fmt: skip
+
+
+def test_a_table_without_rows_is_not_called_healthy(
+    run: Callable[..., Run], tmp_path: Path
+) -> None:
+    np.save(tmp_path / "none.npy", np.zeros((0, 16), np.float32))
+    assert "nothing to check: no table has a row" in run("inspect", tmp_path / "none.npy").out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("inspect", "m", "--export", "x.csv", "--output", "x.csv"),
+        ("inspect", "m", "--html", "x.svg", "--plot", "./x.svg"),
+        ("check", "m", "--report", "json=x", "--output", "x"),
+        ("check", "m", "--report", "json=x", "--report", "sarif=./x"),
+    ],
+)
+def test_two_outputs_never_write_one_file(
+    options: tuple[str, ...],
+    run: Callable[..., Run],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    CASES["healthy"](Path("m"))
+    result = run(*options)
+    assert (result.code, result.out) == (2, "")
+    assert "two outputs write x" in result.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m"]
+
+
+@pytest.mark.parametrize("command", ["inspect", "check", "check-vocab"])
+def test_a_place_named_for_its_tokenizer_has_one(
+    command: str, run: Callable[..., Run], tmp_path: Path
+) -> None:
+    CASES["healthy"](tmp_path / "m")
+    (tmp_path / "empty").mkdir()
+    result = run(command, tmp_path / "m", "--tokenizer", tmp_path / "empty")
+    assert (result.code, result.out) == (2, "")
+    assert "no tokenizer file in " in result.err
+    assert "hint: --tokenizer takes" in result.err

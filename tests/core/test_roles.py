@@ -201,3 +201,22 @@ def test_named() -> None:
 )
 def test_names(model_type: str | None, name: str, role: Role) -> None:
     assert role_of(name, model_type) is role
+
+
+def test_a_matrix_that_is_alone_is_the_table() -> None:
+    (table,) = embedding_tables(tensors(vectors=(1000, D)))
+    assert (table.role, table.recognised) == (Role.TOKEN, "shape")
+    assert table.note == "name not known; taken because nothing else is stored"
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        tensors(vectors=(1000,)),
+        tensors(one=(10, D), two=(10, D)),
+        model("model.layers.0.mlp.up_proj.weight"),
+    ],
+    ids=["no matrix", "two", "a layer"],
+)
+def test_nothing_else_is_taken_without_a_name(stored: dict[str, TensorInfo]) -> None:
+    assert found(stored) == []

@@ -7,7 +7,7 @@ import typer
 
 from embcalc.cli.numbers import whole_number
 from embcalc.cli.options import CacheOption, FindingsFormat, OutputOption, TokenizerOption
-from embcalc.cli.output import deliver
+from embcalc.cli.output import deliver, require_distinct
 from embcalc.cli.rule_options import (
     AgainstOption,
     AllowTokenOption,
@@ -73,6 +73,7 @@ def check(
     from embcalc.usecases.settings import merged, read_file_settings
 
     reports = parse_reports(report or ())
+    require_distinct(output, *(file for _, file in reports))
     file = read_file_settings(Path.cwd())
     typed = CheckOptions(
         tokenizer=tokenizer,

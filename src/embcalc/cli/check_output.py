@@ -57,7 +57,7 @@ def parse_reports(values: Sequence[str]) -> tuple[tuple[FindingsFormat, Path], .
     """Take `--report FORMAT=FILE` apart.
 
     Raises:
-        UsageError: a value is of another form, or two name one file.
+        UsageError: a value is of another form.
     """
     reports = []
     for value in values:
@@ -69,8 +69,6 @@ def parse_reports(values: Sequence[str]) -> tuple[tuple[FindingsFormat, Path], .
             )
         require_place(Path(file))
         reports.append((FindingsFormat(name), Path(file)))
-    if len({file.absolute() for _, file in reports}) < len(reports):
-        raise UsageError("two --report options write one file", hint="give each its own file")
     return tuple(reports)
 
 

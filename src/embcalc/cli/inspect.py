@@ -9,7 +9,7 @@ import typer
 from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.numbers import whole_number
 from embcalc.cli.options import CacheOption, OutputOption, RowsFormat, TokenizerOption
-from embcalc.cli.output import deliver
+from embcalc.cli.output import deliver, require_distinct
 from embcalc.cli.rendering import rendered
 
 
@@ -86,6 +86,7 @@ def inspect(
     kinds = fail_kinds(fail_on) if fail_on is not None else frozenset()
     files = InspectFiles(export=export, plot=plot, html=html)
     files.require(len(models))
+    require_distinct(export, plot, html, output)
     if len(models) > 1 and rows is not None and output_format is not RowsFormat.JSON:
         raise UsageError(
             f"--rows has no effect on several checkpoints in {output_format.value}",

@@ -24,6 +24,18 @@ def deliver(text: str, output: Path | None) -> None:
         stream.write(whole.encode())
 
 
+def require_distinct(*files: Path | None) -> None:
+    """Refuse outputs of one run that would write over each other.
+
+    Raises:
+        UsageError: two name one file.
+    """
+    places = [path.resolve() for path in files if path is not None and not path.is_char_device()]
+    for place in places:
+        if places.count(place) > 1:
+            raise UsageError(f"two outputs write {place.name}", hint="give each its own file")
+
+
 def _print(text: str) -> None:
     if hasattr(sys.stdout, "reconfigure"):
         # A terminal that lacks a character gets its escape, not a traceback.

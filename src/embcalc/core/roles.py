@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from embcalc.core.tables import EmbeddingTable, Role, TensorInfo
@@ -193,7 +193,7 @@ def embedding_tables(
     ]
     found = _without_containers(found)
     if not any(table.role in (Role.TOKEN, Role.OUTPUT) for table in found):
-        found.extend(_by_shape(tensors.values(), {t.name for t in found}, vocab_size))
+        found.extend(_by_shape(tensors, {t.name for t in found}, vocab_size))
     found = _without_false_heads(found, vocab_size)
     return _in_order(found, vocab_size)
 
@@ -253,14 +253,17 @@ def _without_containers(tables: list[EmbeddingTable]) -> list[EmbeddingTable]:
 
 
 def _by_shape(
-    tensors: Iterable[TensorInfo], known: set[str], vocab_size: int | None
+    tensors: Mapping[str, TensorInfo], known: set[str], vocab_size: int | None
 ) -> list[EmbeddingTable]:
-    """Take the first matrix with an axis of `vocab_size`, and the last one as the head."""
+    """Take the first matrix with an axis of `vocab_size`, and the last one as the head.
+
+    Without a vocabulary size, a matrix that is alone in its checkpoint is the table.
+    """
     if vocab_size is None:
-        return []
+        return _alone(tensors) if len(tensors) == 1 and not known else []
     fitting = [
         tensor
-        for tensor in tensors
+        for tensor in tensors.values()
         if len(tensor.shape) == 2
         and vocab_size in tensor.shape
         and tensor.name not in known
@@ -276,6 +279,16 @@ def _by_shape(
             transposed=tensor.shape[0] != vocab_size,
         )
         for role, tensor in zip((Role.TOKEN, Role.OUTPUT), fitting, strict=False)
+    ]
+
+
+def _alone(tensors: Mapping[str, TensorInfo]) -> list[EmbeddingTable]:
+    """A name without a path says nothing; any other says that it is a part of something else."""
+    note = "name not known; taken because nothing else is stored"
+    return [
+        EmbeddingTable(role=Role.TOKEN, tensor=tensor, recognised="shape", note=note)
+        for tensor in tensors.values()
+        if len(tensor.shape) == 2 and "." not in tensor.name
     ]
 
 

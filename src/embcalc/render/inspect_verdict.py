@@ -14,6 +14,8 @@ def verdict(report: InspectReport) -> str:
     if not errors and not warnings:
         if not report.tables:
             return "nothing was checked"
+        if not rows:
+            return "nothing to check: no table has a row"
         return f"healthy: no ill row among {rows:,}"
     parts = [count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     return f"{', '.join(parts)} in {count(rows, 'row')}"

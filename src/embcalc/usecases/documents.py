@@ -9,7 +9,8 @@ from typing import Any
 
 from embcalc.core.config import ModelConfig
 from embcalc.core.files import Folder, read_small
-from embcalc.errors import ConfigError, LfsPointerError
+from embcalc.core.tokenizer_facts import TokenizerFacts
+from embcalc.errors import ConfigError, LfsPointerError, TokenizerError
 
 _LFS = b"version https://git-lfs.github.com/spec/"
 _LFS_SIZE = re.compile(rb"^size (\d{1,15})\s*$", re.MULTILINE)
@@ -50,6 +51,19 @@ def tying_unread(config: ModelConfig | None, absent: str | None) -> str | None:
     if config is None:
         return absent
     return config.tied_from if config.tied_refused else None
+
+
+def require_tokenizer(facts: TokenizerFacts, address: str) -> None:
+    """Refuse a place that was named for its tokenizer and has none.
+
+    Raises:
+        TokenizerError: there is no tokenizer file.
+    """
+    if facts.vocabulary is None and not facts.problems and facts.python_class is None:
+        raise TokenizerError(
+            f"no tokenizer file in {address}",
+            hint="--tokenizer takes a tokenizer file, or a folder or hub id that holds one",
+        )
 
 
 def pointer(name: str, content: bytes) -> LfsPointerError:

@@ -30,7 +30,7 @@ from embcalc.usecases.adapters import (
     adapter_weights,
     new_rows,
 )
-from embcalc.usecases.documents import pointer, read_object
+from embcalc.usecases.documents import pointer, read_object, require_tokenizer
 
 if TYPE_CHECKING:
     from embcalc.checkpoints import Checkpoint
@@ -143,7 +143,9 @@ def _refuse_nothing(facts: ModelFacts, place: Located, broken: EmbcalcError | No
 def _tokenizer(place: Located, tokenizer: str | None) -> TokenizerFacts:
     if tokenizer is not None:
         words = locate(tokenizer)
-        return _judged(read_tokenizer(words.folder, words.file))
+        facts = read_tokenizer(words.folder, words.file)
+        require_tokenizer(facts, tokenizer)
+        return _judged(facts)
     file = place.file or ""
     own = file if is_tokenizer_file(file) or file.endswith(".gguf") else None
     return _judged(read_tokenizer(place.folder, own))

@@ -30,7 +30,7 @@ from embcalc.errors import (
 )
 from embcalc.sources.locate import locate
 from embcalc.tokenizers import read_tokenizer
-from embcalc.usecases.documents import read_object
+from embcalc.usecases.documents import read_object, require_tokenizer
 
 MOST_WORKERS = 4
 """Threads that share a large table; more wait for memory."""
@@ -210,6 +210,8 @@ def open_model(
     document, config, config_absent = _config(place.folder, wrong, needed=need_config)
     file = _tokenizer_file(place.file) if tokenizer is None else words.file
     facts = read_tokenizer(words.folder, file)
+    if tokenizer is not None:
+        require_tokenizer(facts, fspath(tokenizer))
     if facts.vocabulary is None and facts.problems and (need_tokenizer or tokenizer is not None):
         raise TokenizerError(facts.problems[0].message, facts.problems[0].hint)
     return Model(
