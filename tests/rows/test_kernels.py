@@ -81,6 +81,18 @@ def test_one_far_larger_number_swallows_no_others(name: str, width: int) -> None
     assert relative(found, np.linalg.norm(stored, axis=1)) < 1e-6
 
 
+@pytest.mark.parametrize("width", [256, 1024, 4096])
+@pytest.mark.parametrize("name", ["BF16", "F16", "F8_E4M3", "F8_E5M2"])
+def test_one_number_before_many_equal_smaller_ones(name: str, width: int) -> None:
+    """Each addition rounds the same way, beside a sum near 1."""
+    small = 10 ** np.random.default_rng(width).uniform(-2, -1, (500, 1))
+    numbers = np.repeat(small, width, axis=1)
+    numbers[:, 0] = 1
+    values, stored = carried(numbers, name)
+    found, _ = row_norms(values, BY_NAME[name], kernels_for(BY_NAME[name]))
+    assert relative(found, np.linalg.norm(stored, axis=1)) < 1e-6
+
+
 @pytest.mark.parametrize(
     ("name", "scalar", "bits"),
     [

@@ -65,7 +65,7 @@ def _outliers(norms: Floats, left_out: Mask) -> Mask:
 
 
 def _median(numbers: Floats) -> float:
-    """Of finite numbers `[n]`, at least one: a quarter of the time of numpy's, NaN left aside."""
+    """Of finite numbers `[n]`, at least one; numpy's looks for NaN too."""
     low, high = (len(numbers) - 1) // 2, len(numbers) // 2
     parted = np.partition(numbers, (low, high))
     return (float(parted[low]) + float(parted[high])) / 2
