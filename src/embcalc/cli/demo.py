@@ -20,7 +20,8 @@ def demo(
         ),
     ] = Path("embcalc-demo"),
     output_format: Annotated[
-        Format, typer.Option("--format", help="Format of the result.")
+        Format,
+        typer.Option("--format", help="Format of the result. [default: text]", show_default=False),
     ] = Format.TEXT,
     output: OutputOption = None,
 ) -> None:
