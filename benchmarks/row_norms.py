@@ -4,7 +4,7 @@ Usage: python benchmarks/row_norms.py [--dtype BF16] [--rows 128256] [--width 40
 
 Each contender runs in a fresh process over a warm page cache; the best of the rounds counts, and
 the rounds of all contenders are interleaved, so that a busy machine hits them alike. `read` takes
-every byte once through a memory map whose pages are dropped behind, as inspect reads.
+every byte once, on one thread, in the pieces in which inspect reads.
 """
 
 from __future__ import annotations
