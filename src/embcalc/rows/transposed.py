@@ -20,8 +20,7 @@ TILE_BYTES = 16 << 20
 def columns_as_rows(read: RowReader, columns: range, column_bytes: int) -> Iterator[RowBlock]:
     """Stream columns of a stored matrix `[width, rows]` as rows, `[n, width]`.
 
-    The matrix is passed over once for each tile of columns. Where the file is mapped into memory,
-    such a pass touches the pages of its own columns alone.
+    The matrix is passed over once for each tile of columns.
 
     Args:
         read: streams the matrix as it is stored; a scalar must not be smaller than a byte.
