@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import typer
 from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.options import FindingsFormat
 from embcalc.cli.output import deliver
+from embcalc.cli.rendering import rendered
 from embcalc.errors import EmbcalcError, UsageError
 from embcalc.render.files import require_place
 
@@ -38,19 +38,12 @@ _SAYS_UNREADABLE = (
 def rendered_report(report: CheckReport, output_format: FindingsFormat) -> str:
     """Render the report of one model; for pipelines as a run of one."""
     if output_format in _OF_ONE_MODEL:
-        renderer = import_module(f"embcalc.render.{output_format.value}.check")
-        return str(renderer.render(report))
+        return rendered(report, "check", output_format)
     from embcalc.core.reports.check_run import CheckedModel, CheckRun
     from embcalc.usecases.check_model import local_folder
 
     model = CheckedModel(report=report, folder=local_folder(report.model))
-    return rendered(CheckRun(models=(model,), single=True), output_format)
-
-
-def rendered(run: CheckRun, output_format: FindingsFormat) -> str:
-    """Render a run."""
-    renderer = import_module(f"embcalc.render.{output_format.value}.check_run")
-    return str(renderer.render(run))
+    return rendered(CheckRun(models=(model,), single=True), "check_run", output_format)
 
 
 def parse_reports(values: Sequence[str]) -> tuple[tuple[FindingsFormat, Path], ...]:
@@ -85,10 +78,10 @@ def deliver_run(
         UsageError: a file cannot be written.
     """
     for report_format, file in reports:
-        deliver(rendered(run, report_format), file)
+        deliver(rendered(run, "check_run", report_format), file)
     if run.single and run.unreadable and output_format not in _SAYS_UNREADABLE:
         raise EmbcalcError(run.unreadable[0].error, run.unreadable[0].hint)
-    deliver(rendered(run, output_format), output)
+    deliver(rendered(run, "check_run", output_format), output)
     _say_unreadable(run)
 
 
