@@ -335,6 +335,13 @@ def test_nesting_has_an_end() -> None:
             [("position", 1026, 16, 1024), ("position", 1026, 16, 1024)],
         ),
         (
+            {
+                "model_type": "vision-encoder-decoder",
+                "decoder": {"model_type": "mbart", "d_model": 16, "max_position_embeddings": 128},
+            },
+            [("position", 130, 16, 128)],
+        ),
+        (
             {"model_type": "albert", "hidden_size": 64, "embedding_size": 8},
             [("position", 512, 8, 512), ("token_type", 2, 8, 2)],
         ),

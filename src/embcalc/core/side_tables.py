@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from embcalc.core.class_defaults import ClassDefaults, SideDefault, class_defaults
@@ -38,11 +38,16 @@ def side_tables(
     defaults = class_defaults(model_type)
     if defaults is None or hidden is None or embedding is None:
         return
-    for default in defaults.side_tables:
+    for default in _of_its_own(text, defaults.side_tables):
         table = _side_table(text, default, embedding if default.narrow else hidden)
         if table is not None and not (default.role == "position" and _without_positions(text)):
             yield table
     yield from _per_layer(text, defaults)
+
+
+def _of_its_own(text: Level, listed: tuple[SideDefault, ...]) -> Iterable[SideDefault]:
+    """A class of encoder and decoder lists both; one that is the decoder of another model has its own."""
+    return dict.fromkeys(listed) if text.path.endswith("decoder.") else listed
 
 
 def _without_positions(text: Level) -> bool:

@@ -18,16 +18,37 @@ Equality = bool | Callable[[], bool | None] | None
 """Whether the values of both tables are equal: known, to be computed when it matters, or not
 to be had."""
 
-_HEADLESS = ("Model", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
 _WITH_HEAD = (
     "LMHeadModel",
+    "ModelWithLMHead",
     "ForCausalLM",
     "ForMaskedLM",
     "ForPreTraining",
     "ForConditionalGeneration",
     "DoubleHeadsModel",
+    # Named like bare models, and yet they compute logits.
+    "MarianMTModel",
+    "EncoderDecoderModel",
+    "SeamlessM4TModel",
+    "SeamlessM4Tv2Model",
+    "Blip2Model",
+    "RagModel",
+    "BarkCausalModel",
+    "Pix2StructTextModel",
+    "ChatGLMModel",
 )
-
+_HEADLESS = (
+    "Model",
+    "ModelWithProjection",
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "ForQuestionAnswering",
+    "ForQuestionAnsweringSimple",
+    "ForMultipleChoice",
+    "ForNextSentencePrediction",
+)
+_DISCRIMINATORS = ("ElectraForPreTraining", "FunnelForPreTraining", "SplinterForPreTraining")
+"""Pre-trained to judge tokens or to find spans, not to predict tokens: they have no output head."""
 
 @dataclass(frozen=True, slots=True)
 class Tying:
@@ -49,6 +70,8 @@ def expects_head(architectures: Sequence[str], tables: int, tensors: int) -> boo
     Returns:
         None when nothing says so. A file of nothing but tables has no head.
     """
+    if any(name in _DISCRIMINATORS for name in architectures):
+        return False
     if any(name.endswith(_WITH_HEAD) for name in architectures):
         return True
     if any(name.endswith(_HEADLESS) for name in architectures) or 0 < tensors == tables:
