@@ -88,7 +88,7 @@ REFUSED = {
     "estimate demo --pad-to 0": ("--pad-to must be at least 1, not 0", "64 or 128 are usual"),
     "estimate demo --freeze position": (
         "--freeze position: the model has no such table",
-        "it has token",
+        "it has output, token",
     ),
     "demo other/notes.md": (
         "other/notes.md is a file, not a folder",

@@ -73,6 +73,11 @@ class ModelConfig:
     notes: tuple[str, ...]
     """What was assumed or contradicts itself, one sentence each."""
 
+    @property
+    def tells_tying(self) -> bool:
+        """Whether the file says tied or untied, or is of a class that ties."""
+        return self.tied_source == "config" or bool(self.tied)
+
 
 def parse_config(
     document: Mapping[str, Any], file: str = "config.json", wrong: list[Problem] | None = None

@@ -50,6 +50,7 @@ _HEADLESS = (
 _DISCRIMINATORS = ("ElectraForPreTraining", "FunnelForPreTraining", "SplinterForPreTraining")
 """Pre-trained to judge tokens or to find spans, not to predict tokens: they have no output head."""
 
+
 @dataclass(frozen=True, slots=True)
 class Tying:
     """A verdict with its reason."""
@@ -59,13 +60,16 @@ class Tying:
     """One sentence for people."""
 
 
-def expects_head(architectures: Sequence[str], tables: int, tensors: int) -> bool | None:
+def expects_head(
+    architectures: Sequence[str], tables: int, tensors: int, *, told: bool = False
+) -> bool | None:
     """Say whether a model computes logits over its vocabulary, as far as can be told.
 
     Args:
         architectures: class names of the config (`BertModel`, `LlamaForCausalLM`).
         tables: number of embedding tables found.
         tensors: number of all tensors.
+        told: whether the config says how table and head are tied: that outweighs the numbers.
 
     Returns:
         None when nothing says so. A file of nothing but tables has no head.
@@ -74,9 +78,9 @@ def expects_head(architectures: Sequence[str], tables: int, tensors: int) -> boo
         return False
     if any(name.endswith(_WITH_HEAD) for name in architectures):
         return True
-    if any(name.endswith(_HEADLESS) for name in architectures) or 0 < tensors == tables:
+    if any(name.endswith(_HEADLESS) for name in architectures):
         return False
-    return None
+    return False if 0 < tensors == tables and not told else None
 
 
 def verdict(

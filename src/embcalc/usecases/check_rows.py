@@ -90,7 +90,8 @@ def _config_tied(facts: ModelFacts, checkpoint: Checkpoint) -> bool | None:
 def _has_head(facts: ModelFacts, checkpoint: Checkpoint) -> bool | None:
     names = facts.document.get("architectures")
     architectures = tuple(map(str, names)) if isinstance(names, list) else ()
-    return expects_head(architectures, len(facts.tables), len(checkpoint.tensors))
+    told = facts.config is not None and facts.config.tells_tying
+    return expects_head(architectures, len(facts.tables), len(checkpoint.tensors), told=told)
 
 
 @dataclass(slots=True)

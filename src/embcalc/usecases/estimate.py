@@ -155,7 +155,10 @@ def _of_checkpoint(
         tables,
         lambda: _equal(checkpoint, tables),
         has_head=expects_head(
-            config.architectures if config else (), len(tables), len(checkpoint.tensors)
+            config.architectures if config else (),
+            len(tables),
+            len(checkpoint.tensors),
+            told=config is not None and config.tells_tying,
         ),
     )
     return layer_of_checkpoint(tables, checkpoint.tensors, tying, config, model)

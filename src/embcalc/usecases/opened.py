@@ -100,16 +100,12 @@ class Model:
 
     @property
     def has_head(self) -> bool | None:
-        """Whether logits are computed; None where nothing says so, or what says so is broken.
-
-        A config that says tied itself outweighs a guess from counts.
-        """
-        config = self.config
+        """Whether logits are computed; None where nothing says so, or what says so is broken."""
         if self.config_absent is not None:
             return None
-        if not self.architectures and config and config.tied and config.tied_source == "config":
-            return None
-        return expects_head(self.architectures, len(self.tables), len(self.checkpoint.tensors))
+        told = self.config is not None and self.config.tells_tying
+        tables, tensors = len(self.tables), len(self.checkpoint.tensors)
+        return expects_head(self.architectures, tables, tensors, told=told)
 
     def token_table(self) -> EmbeddingTable:
         """The table that turns ids into vectors; the head where only that is stored.
