@@ -46,7 +46,7 @@ def side_tables(
 
 
 def _of_its_own(text: Level, listed: tuple[SideDefault, ...]) -> Iterable[SideDefault]:
-    """A class of encoder and decoder lists both; one that is the decoder of another model has its own."""
+    """A class of encoder and decoder lists both; as the decoder of another model it has one."""
     return dict.fromkeys(listed) if text.path.endswith("decoder.") else listed
 
 
