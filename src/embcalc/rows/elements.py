@@ -10,7 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embcalc.core.dtypes import DType
+from embcalc.rows.columns import Columns
 from embcalc.rows.kernels import Floats, decoded, to_float64
+
+_LARGE_MEAN = 0.1
+"""Part of the mean square above which the square of the mean takes digits from the variance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +29,20 @@ class Elements:
     """Largest magnitude of all finite numbers."""
 
     @classmethod
-    def from_rows(cls, norms: Floats, mean: float | None, width: int, absmax: float) -> Elements:
-        """Put together from row norms `[n]`: variance = Σ norms² / (n·width) - mean²."""
-        count = len(norms) * width
+    def from_rows(cls, norms: Floats, columns: Columns, width: int, absmax: float) -> Elements:
+        """Put together from row norms `[n]` and the columns: variance = mean square - mean².
+
+        Norms are of all rows, and good to 1e-6. Where a large mean leaves too little of that, the
+        rows that count for the columns tell, whose sums are float64.
+        """
+        count, mean = len(norms) * width, columns.element_mean
         if count == 0 or mean is None:
             return cls(None, None, absmax)
         with np.errstate(over="ignore"):
             square = float(np.square(norms).sum()) / count
-        return cls(mean, sqrt(max(0.0, square - mean * mean)), absmax)
+            if mean * mean > _LARGE_MEAN * square:
+                square = float(np.square(columns.rms).mean())
+            return cls(mean, sqrt(max(0.0, square - mean * mean)), absmax)
 
 
 _INFINITY = {"BF16": 0x7F80, "F16": 0x7C00, "F8_E4M3": 0x7F, "F8_E5M2": 0x7C}

@@ -277,7 +277,7 @@ def _result(rows: _Rows, tallies: list[_Tally]) -> RowScan:
         signatures=None if rows.signatures is None else rows.signatures.finish(),
         projections=rows.projections,
         sample=sample,
-        elements=Elements.from_rows(rows.norms[finite], columns.element_mean, rows.width, absmax),
+        elements=Elements.from_rows(rows.norms[finite], columns, rows.width, absmax),
         columns=columns,
         dtype=rows.dtype,
     )
