@@ -46,7 +46,6 @@ WHOLE = {name: np.dtype(name.replace("U", "u").replace("I", "i").replace("8", "1
 BITS = {"F6_E2M3": 6, "F6_E3M2": 6, "F4": 4}
 NO_NAN = {*BITS, *WHOLE, "BOOL"}
 WIDTHS = (1, 7, 255, 256, 257, 4097)
-PACKED_WIDTHS = (4, 8, 256, 260, 4100)
 Rows = NDArray[Any]
 Tables = Mapping[str, tuple[Rows, NDArray[np.longdouble]]]
 
@@ -79,6 +78,8 @@ def hostile(name: str, width: int) -> Rows:
     rows.append(random.integers(-3, 4, width) * least)
     rows.append(np.eye(1, width, width - 1)[0] * least)
     numbers = np.clip(np.stack(rows), -most, most)
+    # Eight rows of any width fill whole bytes.
+    numbers = numbers[: len(numbers) // 8 * 8]
     if name == "F8_E8M0":
         numbers = np.maximum(np.abs(numbers), least)
     with np.errstate(over="ignore", under="ignore"):
@@ -147,8 +148,7 @@ def chosen_kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("name", [*SCALARS, *WHOLE])
 @pytest.mark.usefixtures("chosen_kernels")
 def test_hostile_rows(name: str, tmp_path: Path) -> None:
-    widths = PACKED_WIDTHS if name in BITS else WIDTHS
-    tables = {f"w{width}": hostile(name, width) for width in widths}
+    tables = {f"w{width}": hostile(name, width) for width in (*WIDTHS, 4100)}
     checkpoint = written(tmp_path / "model.safetensors", name, tables)
     for tensor, stored in tables.items():
         numbers = truth(stored)

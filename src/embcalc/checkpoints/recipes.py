@@ -179,10 +179,7 @@ def _compressed(stored: Stored, stem: str, settings: Settings) -> Recipe | None:
     )  # fmt: skip
     name = f"{stem}.weight_packed"
     if weight.dtype.name == "U8":
-        width = 2 * weight.width
-        decode = _nvfp4(name, f"{stem}.weight_scale", f"{stem}.weight_global_scale", width, -1)
-        dtype = DType("NVFP4", 4 * 16 + 8, "quantised", 16)
-        return Recipe(name, (weight.rows, width), dtype, parts, "compressed-tensors", decode)
+        return _compressed_fp4(stored, weight, scale, parts)
     sizes = _compressed_sizes(stored, stem, settings)
     if sizes is None:
         return None
@@ -196,6 +193,36 @@ def _compressed(stored: Stored, stem: str, settings: Settings) -> Recipe | None:
         scheme="compressed-tensors",
         decode=_symmetric(stem, bits, width) if plain else None,
     )
+
+
+def _compressed_fp4(
+    stored: Stored, weight: TensorInfo, scale: TensorInfo, parts: tuple[str, ...]
+) -> Recipe:
+    """E2M1: NVFP4 has a scale for all beside those of its groups, MXFP4 powers of two alone."""
+    width = 2 * weight.width
+    general = weight.name.replace(".weight_packed", ".weight_global_scale")
+    if general in stored:
+        decode = _nvfp4(weight.name, scale.name, general, width, -1)
+        dtype = DType("NVFP4", 4 * 16 + 8, "quantised", 16)
+    else:
+        decode = _mxfp4(weight.name, scale, width)
+        dtype = DType("MXFP4", 4 * 32 + 8, "quantised", 32)
+    return Recipe(weight.name, (weight.rows, width), dtype, parts, "compressed-tensors", decode)
+
+
+def _mxfp4(weight: str, scale: TensorInfo, width: int) -> Decode:
+    def decode(read: Read, numbers: Numbers, rows: range) -> Floats:
+        values = packed.fp4(read(weight, rows), width)
+        return packed.scaled(values, _scales(read, numbers, scale, rows))
+
+    return decode
+
+
+def _scales(read: Read, numbers: Numbers, scale: TensorInfo, rows: range) -> Floats:
+    """Read scales, of which plain bytes are powers of two (OCP MX's E8M0)."""
+    if scale.dtype.name == "U8":
+        return packed.small_floats(read(scale.name, rows), "F8_E8M0")
+    return numbers(scale.name, rows)
 
 
 def _compressed_sizes(stored: Stored, stem: str, settings: Settings) -> tuple[int, int] | None:
@@ -254,14 +281,14 @@ def _scaled_weight(stored: Stored, stem: str, scale_name: str) -> Recipe | None:
 
 
 def _blocks(weight: TensorInfo, scale: TensorInfo) -> Decode:
-    def decode(_: Read, numbers: Numbers, rows: range) -> Floats:
+    def decode(read: Read, numbers: Numbers, rows: range) -> Floats:
         values = numbers(weight.name, rows)
         if scale.rows in (1, weight.rows):
-            scales = numbers(scale.name, range(1) if scale.rows == 1 else rows)
-            return packed.scaled(values, scales)
+            some = range(1) if scale.rows == 1 else rows
+            return packed.scaled(values, _scales(read, numbers, scale, some))
         size = packed.group_size(weight.rows, scale.rows)
         first, last = rows.start // size, (rows.stop - 1) // size
-        scales = numbers(scale.name, range(first, last + 1))
+        scales = _scales(read, numbers, scale, range(first, last + 1))
         return packed.scaled(values, scales[[row // size - first for row in rows]])
 
     return decode
