@@ -11,6 +11,7 @@ import pytest
 
 from embcalc.render.layout import cell_width
 from tests.conftest import Run
+from tests.failures.files import safetensors
 from tests.golden.compare import check
 from tests.row_cases import CASES, TOKEN, healthy, nan_rows, trained, write
 
@@ -303,16 +304,42 @@ def test_a_broken_file_is_two_lines(run: Callable[..., Run], tmp_path: Path) -> 
         assert result.err.startswith("error: ")
 
 
-def test_a_complex_and_a_transposed_table(run: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_complex_table(run: Callable[..., Run], tmp_path: Path) -> None:
     table = trained(300) + 1j * trained(300, seed=2)
     folder = write(tmp_path / "complex", {TOKEN: table.astype(np.complex64)})
     report = run("inspect", folder, "--format", "json").json["tables"][0]
     norms = np.linalg.norm(table, axis=1)
     assert report["norms"]["max"] == pytest.approx(norms.max(), rel=1e-6)
-    columns = write(
-        tmp_path / "columns", {"unembed.W_U": trained(64, 300)}, config={"vocab_size": 300}
-    )
-    document = run("inspect", columns, "--format", "json").json
+
+
+def test_a_table_that_is_stored_as_columns(
+    run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every row has the same norm and the same flags as in the table that is stored as rows."""
+    monkeypatch.setattr("embcalc.rows.transposed.TILE_BYTES", 10_000)
+    table = trained(300)
+    table[5], table[9], table[11] = table[7], 0, np.nan
+    table[20] = 2 * table[21]
+    tensors = {TOKEN: table, "unembed.W_U": np.ascontiguousarray(table.T)}
+    config = {"vocab_size": 300, "tie_word_embeddings": True}
+    folder = write(tmp_path / "m", tensors, config=config)
+    document = run("inspect", folder, "--format", "json", "--rows", "5,299").json
+    assert document["tying"]["verdict"] == "tied-stored-twice"
+    rows, columns = document["tables"]
+    assert (columns["tensor"], columns["role"]) == ("unembed.W_U", "output")
+    for key in ("rows", "width", "norms", "histogram", "smallest", "largest", "zero_rows",
+                "nonfinite_rows", "duplicate_rows", "near_duplicate_rows", "outlier_rows"):  # fmt: skip
+        assert rows[key] == columns[key], key
+    for shown in document["selected_rows"]:
+        assert shown["values"] == pytest.approx(table[shown["row"], :8].tolist())
+
+
+def test_columns_of_half_bytes_are_skipped(run: Callable[..., Run], tmp_path: Path) -> None:
+    codes = np.zeros((64, 150), np.uint8)
+    stored = {"unembed.W_U": ("F4", (64, 300), codes.tobytes())}
+    folder = write(tmp_path / "m", {TOKEN: trained(300)}, config={"vocab_size": 300})
+    (folder / "model.safetensors").write_bytes(safetensors(stored))
+    document = run("inspect", folder, "--format", "json").json
     assert document["coverage"]["checked"] == []
     assert "columns" in document["coverage"]["skipped"][0]["reason"]
 

@@ -77,7 +77,7 @@ def inspect(
         model.token_table()
     context = TableContext(model=model, top=options.top, bins=options.bins, progress=progress)
     scanned = _scan_all(context, given_name=options.tensor is not None)
-    tying = _tying(model, scanned)
+    tying = _tying(context, scanned)
     tables = [_report(context, each, scanned, tying) for each in scanned]
     selected = tuple(_selected(context, tables, options.rows)) if options.rows else ()
     return InspectReport(
@@ -138,7 +138,8 @@ def _facts(model: Model) -> CheckpointFacts:
     )
 
 
-def _tying(model: Model, scanned: Sequence[ScannedTable]) -> Tying:
+def _tying(context: TableContext, scanned: Sequence[ScannedTable]) -> Tying:
+    model = context.model
     by_role: dict[Role, ScannedTable] = {}
     for each in scanned:
         by_role.setdefault(each.table.role, each)
@@ -148,7 +149,7 @@ def _tying(model: Model, scanned: Sequence[ScannedTable]) -> Tying:
         if token is None or head is None:
             return None
         return token.scan.same_rows(head.scan) and same_bits(
-            model.checkpoint, token.table.name, head.table.name
+            context.source, token.table.name, head.table.name
         )
 
     return verdict(

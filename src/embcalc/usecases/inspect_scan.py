@@ -17,7 +17,7 @@ from embcalc.core.reports.inspect import Skipped
 from embcalc.core.role import TOKEN_ROLES
 from embcalc.core.tables import EmbeddingTable
 from embcalc.core.vocabulary import Vocabulary
-from embcalc.errors import CheckpointError
+from embcalc.rows.access import RowSource
 from embcalc.rows.beyond import groups_mask
 from embcalc.rows.fingerprints import identical_groups
 from embcalc.rows.health import Health, judge
@@ -63,6 +63,11 @@ class TableContext:
     bins: int | None
     progress: Progress
     skipped: list[Skipped] = field(default_factory=list)
+
+    @cached_property
+    def source(self) -> RowSource:
+        """Where the rows of all tables are read."""
+        return self.model.row_source
 
     @cached_property
     def sigma(self) -> float:
@@ -137,11 +142,8 @@ def scan_table(context: TableContext, table: EmbeddingTable) -> ScannedTable:
         CheckpointError: its values cannot be had.
         SourceError: its file cannot be read.
     """
-    if table.transposed:
-        raise CheckpointError(
-            f"{table.name} stores its vectors as columns; its values are not checked"
-        )
-    source, name = context.model.checkpoint, table.name
+    context.model.require_rows(table)
+    source, name = context.source, table.name
     vocabulary = context.vocabulary_of(table)
     references = find_references(vocabulary, table.rows) if vocabulary else None
     direction = reference_direction(source, name, references) if references else None
@@ -149,7 +151,7 @@ def scan_table(context: TableContext, table: EmbeddingTable) -> ScannedTable:
         source,
         name,
         directions=None if direction is None else direction[None],
-        workers=context.model.workers,
+        workers=1 if table.transposed else context.model.workers,
         progress=context.progress,
     )
     health = judge(found.norms, found.nonfinite)

@@ -170,7 +170,7 @@ def selected_rows(
 ) -> Iterator[SelectedRow]:
     """Read chosen rows again for their first values."""
     wanted = sorted(set(rows))
-    values: Floats = chosen_numbers(context.model.checkpoint, table.tensor, wanted)
+    values: Floats = chosen_numbers(context.source, table.tensor, wanted)
     by_row = dict(zip(wanted, values, strict=True))
     for row in rows:
         yield SelectedRow(

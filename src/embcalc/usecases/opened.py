@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from embcalc.checkpoints import Checkpoint, Wanted, open_checkpoint
 from embcalc.core.blocks import RowBlock
@@ -31,6 +31,9 @@ from embcalc.errors import (
 from embcalc.sources.locate import locate
 from embcalc.tokenizers import read_tokenizer
 from embcalc.usecases.documents import read_object, require_tokenizer
+
+if TYPE_CHECKING:
+    from embcalc.rows.access import RowSource
 
 MOST_WORKERS = 4
 """Threads that share a large table; more wait for memory."""
@@ -148,6 +151,34 @@ class Model:
         """The token of a row as people read it; still to be made safe for output."""
         return "" if self.vocabulary is None else token_text(self.vocabulary, row) or ""
 
+    @property
+    def row_source(self) -> RowSource:
+        """The checkpoint, in which all tables that can be read are stored as rows."""
+        turned = [table for table in self.tables if table.transposed and self._turns(table)]
+        if not turned:
+            return self.checkpoint
+        from embcalc.rows.transposed import TurnedRows
+
+        return TurnedRows(self.checkpoint, turned)
+
+    def require_rows(self, table: EmbeddingTable) -> None:
+        """Refuse a table that is stored as columns and cannot be streamed as rows.
+
+        Raises:
+            CheckpointError: its scalars share bytes, or it lies elsewhere and is large.
+        """
+        if table.transposed and not self._turns(table):
+            raise CheckpointError(
+                f"{table.name} stores its vectors as columns, which cannot be streamed as rows",
+                hint="download it first, or name another table with --tensor",
+            )
+
+    def _turns(self, table: EmbeddingTable) -> bool:
+        from embcalc.rows.transposed import TILE_BYTES
+
+        tensor = table.tensor
+        return tensor.dtype.bits % 8 == 0 and (self.local or tensor.nbytes <= TILE_BYTES)
+
     def blocks(self, table: EmbeddingTable, rows: range | None = None) -> Iterator[RowBlock]:
         """Stream rows of a table: all, or the contiguous `rows`.
 
@@ -160,17 +191,12 @@ class Model:
         return self.checkpoint.blocks(table.name, rows)
 
     def _columns(self, table: EmbeddingTable, rows: range) -> Iterator[RowBlock]:
-        from embcalc.rows.transposed import TILE_BYTES, columns_as_rows
+        from embcalc.rows.transposed import columns_as_rows
 
-        tensor = table.tensor
-        if tensor.dtype.bits % 8 or (not self.local and tensor.nbytes > TILE_BYTES):
-            raise CheckpointError(
-                f"{table.name} stores its vectors as columns, which cannot be streamed as rows",
-                hint="download it first, or name another table with --tensor",
-            )
+        self.require_rows(table)
         if not table.width:
             return iter(())
-        column_bytes = tensor.dtype.nbytes(table.width)
+        column_bytes = table.tensor.dtype.nbytes(table.width)
         return columns_as_rows(partial(self.checkpoint.blocks, table.name), rows, column_bytes)
 
 
