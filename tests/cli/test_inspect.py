@@ -327,8 +327,8 @@ def test_a_table_that_is_stored_as_columns(
     assert document["tying"]["verdict"] == "tied-stored-twice"
     rows, columns = document["tables"]
     assert (columns["tensor"], columns["role"]) == ("unembed.W_U", "output")
-    for key in ("rows", "width", "norms", "histogram", "smallest", "largest", "zero_rows",
-                "nonfinite_rows", "duplicate_rows", "near_duplicate_rows", "outlier_rows"):  # fmt: skip
+    assert len(rows) > 20
+    for key in rows.keys() - {"tensor", "role", "undertrained", "padding_rows", "note"}:
         assert rows[key] == columns[key], key
     for shown in document["selected_rows"]:
         assert shown["values"] == pytest.approx(table[shown["row"], :8].tolist())

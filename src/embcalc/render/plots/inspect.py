@@ -118,7 +118,10 @@ def _by_id(axes: Any, table: TableReport) -> None:  # noqa: ANN401
         (ill, "x", _RED, "zero or near zero"),
     ):
         if len(rows):
-            axes.plot(rows, data.norms[rows], mark, markersize=5, color=colour, label=name)
+            axes.plot(
+                rows, data.norms[rows], mark, markersize=5, color=colour, label=name,
+                rasterized=True,
+            )  # fmt: skip
     for row in _labelled(table):
         token = data.tokens[row] if data.tokens else None
         axes.annotate(
