@@ -201,6 +201,12 @@ def test_transposed_tables_are_skipped_with_the_reason(tmp_path: Path) -> None:
     assert all(reason for reason in reasons)
 
 
+def test_a_model_named_twice_is_checked_once_and_makes_a_run_of_several(tmp_path: Path) -> None:
+    model = healthy(tmp_path / "m")
+    run = check([model, f"{model}/"])
+    assert (len(run.models), run.single) == (1, False)
+
+
 def test_one_unreadable_model_hides_nothing(tmp_path: Path) -> None:
     good, bad = healthy(tmp_path / "good"), healthy(tmp_path / "bad", set_rows(EMBED, [3], np.nan))
     for jobs in (1, 2):

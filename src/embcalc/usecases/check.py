@@ -61,7 +61,7 @@ def check(
         outcomes = [_outcome(*item, workers=workers, progress=progress) for item in work]
     else:
         outcomes = list(_in_processes(work, min(jobs, len(work))))
-    single = len(named) == 1 and not empty and named[0] in typed
+    single = len(typed) == len(named) == 1 and not empty and named[0] == typed[0]
     return CheckRun(
         single=single,
         models=tuple(outcome for outcome in outcomes if isinstance(outcome, CheckedModel)),
