@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated
 
@@ -13,6 +14,7 @@ import typer
 
 from embcalc import __version__
 from embcalc.cli.exit_codes import ExitCode
+from embcalc.cli.streams import drop_stdout, open_closed_streams, say
 from embcalc.cli.traffic import reset_traffic, tell_traffic
 from embcalc.cli.usage import ValueOfOptionError, told, with_help
 from embcalc.core.inputs import forget
@@ -114,8 +116,8 @@ def _run(arguments: Sequence[str]) -> int:
         # Typer ends so after completion, and where the reader of its help has gone.
         return ExitCode.OK
     except OSError as error:
-        # Help and version are printed by Typer; a full disk is the only way in which that fails.
-        if error.errno != errno.ENOSPC:
+        # Help and version are printed by Typer: onto a full disk, or where stdout is closed.
+        if error.errno not in (errno.ENOSPC, errno.EBADF):
             raise
         return _cannot_print(error)
     except Exception as error:
@@ -135,12 +137,14 @@ def entry_point() -> None:
     The process ends here without the interpreter's tidying up, which takes longer than the
     command: all files are closed and no thread works any more when `main` returns.
     """
+    open_closed_streams()
     code = main()
     try:
         sys.stdout.flush()
-        sys.stderr.flush()
     except OSError as error:
         code = _cannot_print(error)
+    with suppress(OSError):
+        sys.stderr.flush()
     os._exit(code)
 
 
@@ -158,6 +162,7 @@ def _problem(error: Exception, arguments: Sequence[str]) -> tuple[str, str | Non
 
 
 def _cannot_print(error: OSError) -> int:
+    drop_stdout()
     if error.errno == errno.EPIPE:
         return ExitCode.OK
     return _refuse(f"cannot write the result: {error.strerror}", None)
@@ -166,12 +171,12 @@ def _cannot_print(error: OSError) -> int:
 def _refuse(message: str, hint: str | None) -> int:
     from embcalc.render.layout import safe
 
-    typer.echo(f"error: {safe(message)}", err=True)
+    say(f"error: {safe(message)}")
     if hint:
-        typer.echo(f"hint: {safe(hint)}", err=True)
+        say(f"hint: {safe(hint)}")
     return ExitCode.CANNOT_RUN
 
 
 def _interrupted() -> int:
-    typer.echo("interrupted", err=True)
+    say("interrupted")
     return ExitCode.INTERRUPTED

@@ -18,6 +18,7 @@ from embcalc.cli.rule_options import (
     StrictOption,
     codes,
 )
+from embcalc.cli.streams import say
 
 
 def check(
@@ -93,5 +94,5 @@ def check(
         deliver(compared.content, known)
     deliver_run(compared.run, output_format, output, reports)
     if compared.note:
-        typer.echo(compared.note, err=True)
+        say(compared.note)
     raise typer.Exit(exit_code(compared.run))

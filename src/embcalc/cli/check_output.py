@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.options import FindingsFormat
 from embcalc.cli.output import deliver
 from embcalc.cli.rendering import rendered
+from embcalc.cli.streams import say
 from embcalc.errors import EmbcalcError, UsageError
 from embcalc.render.files import require_place
 
@@ -98,12 +97,12 @@ def _say_unreadable(run: CheckRun) -> None:
 
     for item in run.unreadable:
         where = "" if run.single or _names(item) else f"{safe(item.model)}: "
-        typer.echo(f"error: {where}{safe(item.error)}", err=True)
+        say(f"error: {where}{safe(item.error)}")
     hints = dict.fromkeys(item.hint for item in run.unreadable if item.hint)
     if len(hints) == 1:
-        typer.echo(f"hint: {safe(next(iter(hints)))}", err=True)
+        say(f"hint: {safe(next(iter(hints)))}")
     elif hints:
-        typer.echo("hint: see the result, or check one of them alone, for what to do", err=True)
+        say("hint: see the result, or check one of them alone, for what to do")
 
 
 def _names(item: Unreadable) -> bool:

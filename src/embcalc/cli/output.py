@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
+from embcalc.cli.streams import ESCAPE, drop_stdout
 from embcalc.errors import UsageError
 from embcalc.render.files import whole_file
 
@@ -39,15 +39,15 @@ def require_distinct(*files: Path | None) -> None:
 def _print(text: str) -> None:
     if hasattr(sys.stdout, "reconfigure"):
         # A terminal that lacks a character gets its escape, not a traceback.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        sys.stdout.reconfigure(errors=ESCAPE)
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # `| head` has what it wanted. The exit code stays the verdict's; what is still buffered
-        # must not be flushed into the closed pipe when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # `| head` has what it wanted: the exit code stays the verdict's.
+        drop_stdout()
     except OSError as error:
+        drop_stdout()
         raise UsageError(
             f"cannot write the result: {error.strerror or error}",
             hint="--output FILE writes it elsewhere",

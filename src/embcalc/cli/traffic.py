@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-import typer
+from embcalc.cli.streams import say
 
 
 def reset_traffic() -> None:
@@ -27,4 +27,4 @@ def tell_traffic() -> None:
         # The listing itself counts as read; of a tiny model it is more than all files.
         whole = TRAFFIC.available if TRAFFIC.available >= TRAFFIC.read else 0
         of = f" of {decimal_size(whole)}" if whole else ""
-        typer.echo(f"read {decimal_size(TRAFFIC.read)}{of} over the network", err=True)
+        say(f"read {decimal_size(TRAFFIC.read)}{of} over the network")
