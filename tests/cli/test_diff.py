@@ -201,6 +201,23 @@ def test_the_report_has_every_row(tiny_checkpoint: Build, table: NDArray[np.floa
     assert len(diff(str(a), str(b), top=0).tables[0].most_changed) == 0
 
 
+@pytest.mark.parametrize(
+    ("kinds", "code"),
+    [
+        (["--fail-on", "changed"], 1),
+        (["--fail-on", "shape"], 0),
+        (["--fail-on", "changed,shape"], 1),
+        (["--fail-on", "shape", "--fail-on", "changed"], 1),
+    ],
+)
+def test_kinds_of_failure_may_stand_in_one_value_or_in_several(
+    run: Callable[..., Run], tiny_checkpoint: Build, kinds: list[str], code: int
+) -> None:
+    a = tiny_checkpoint({NAME: np.ones((4, 4), np.float32)}, name="a")
+    b = tiny_checkpoint({NAME: np.eye(4, dtype=np.float32)}, name="b")
+    assert run("diff", a, b, *kinds).code == code
+
+
 def test_refusals(run: Callable[..., Run], tiny_checkpoint: Build, demo_model: Path) -> None:
     lone = tiny_checkpoint({"layers.0.mlp.weight": np.ones((4, 4), np.float32)}, name="lone")
     result = run("diff", demo_model, lone)

@@ -85,6 +85,13 @@ def test_fail_on(run: Callable[..., Run], tmp_path: Path, kinds: str, code: int)
     assert result.out.startswith(str(folder))
 
 
+def test_repeated_options_add_up(run: Callable[..., Run], demo_model: Path) -> None:
+    kinds = ("--fail-on", "zero", "--fail-on", "nonfinite")
+    result = run("inspect", demo_model, *kinds, "--rows", "1", "--rows", "3-4", "--format", "json")
+    assert result.code == 1
+    assert [row["row"] for row in result.json["selected_rows"]] == [1, 3, 4]
+
+
 def test_fail_on_zero_counts_the_padding_row_too(run: Callable[..., Run], demo_model: Path) -> None:
     assert run("inspect", demo_model, "--fail-on", "zero").code == 1
     assert run("inspect", demo_model, "--fail-on", "duplicate,nonfinite").code == 0

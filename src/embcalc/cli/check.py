@@ -5,8 +5,15 @@ from typing import Annotated
 
 import typer
 
-from embcalc.cli.numbers import whole_number
-from embcalc.cli.options import CacheOption, FindingsFormat, OutputOption, TokenizerOption
+from embcalc.cli.numbers import number
+from embcalc.cli.options import (
+    CacheOption,
+    FindingsFormat,
+    FindingsFormatOption,
+    OutputOption,
+    TokenizerOption,
+    several,
+)
 from embcalc.cli.output import deliver, require_distinct
 from embcalc.cli.rule_options import (
     AgainstOption,
@@ -16,7 +23,6 @@ from embcalc.cli.rule_options import (
     NoWeightsOption,
     SelectOption,
     StrictOption,
-    codes,
 )
 from embcalc.cli.streams import say
 
@@ -38,12 +44,7 @@ def check(
     allow_token: AllowTokenOption = None,
     strict: StrictOption = False,
     no_weights: NoWeightsOption = False,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            metavar="N", parser=whole_number("--jobs"), help="Models to check at the same time."
-        ),
-    ] = 1,
+    jobs: Annotated[int, number("--jobs", help="Models to check at the same time.")] = 1,
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Known findings, which do not fail.")
     ] = None,
@@ -54,9 +55,7 @@ def check(
         list[str] | None,
         typer.Option(metavar="FORMAT=FILE", help="Write a further document; repeatable."),
     ] = None,
-    output_format: Annotated[
-        FindingsFormat, typer.Option("--format", help="Format of the result.")
-    ] = FindingsFormat.TEXT,
+    output_format: FindingsFormatOption = FindingsFormat.TEXT,
     _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
@@ -80,8 +79,8 @@ def check(
         tokenizer=tokenizer,
         base=base,
         against=against,
-        select=codes(select),
-        ignore=codes(ignore),
+        select=several(select),
+        ignore=several(ignore),
         allow_tokens=tuple(allow_token or ()),
         strict=strict,
         weights=not no_weights,

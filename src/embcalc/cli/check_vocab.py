@@ -1,12 +1,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from embcalc.cli.exit_codes import ExitCode
-from embcalc.cli.options import FindingsFormat, ModelArgument, OutputOption, TokenizerOption
+from embcalc.cli.options import (
+    FindingsFormat,
+    FindingsFormatOption,
+    ModelArgument,
+    OutputOption,
+    TokenizerOption,
+    several,
+)
 from embcalc.cli.output import deliver
 from embcalc.cli.rule_options import (
     AgainstOption,
@@ -16,7 +22,6 @@ from embcalc.cli.rule_options import (
     NoWeightsOption,
     SelectOption,
     StrictOption,
-    codes,
 )
 
 
@@ -30,9 +35,7 @@ def check_vocab(
     allow_token: AllowTokenOption = None,
     strict: StrictOption = False,
     no_weights: NoWeightsOption = False,
-    output_format: Annotated[
-        FindingsFormat, typer.Option("--format", help="Format of the result.")
-    ] = FindingsFormat.TEXT,
+    output_format: FindingsFormatOption = FindingsFormat.TEXT,
     output: OutputOption = None,
 ) -> None:
     """Check that a tokenizer and an embedding table fit together.
@@ -48,8 +51,8 @@ def check_vocab(
         tokenizer=tokenizer,
         base=base,
         against=against,
-        select=codes(select),
-        ignore=codes(ignore),
+        select=several(select),
+        ignore=several(ignore),
         allow_tokens=tuple(allow_token or ()),
         strict=strict,
         weights=not no_weights,

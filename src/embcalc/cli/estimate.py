@@ -6,7 +6,7 @@ import typer
 
 from embcalc.cli import estimate_options as given
 from embcalc.cli.exit_codes import ExitCode
-from embcalc.cli.options import OutputOption, RowsFormat
+from embcalc.cli.options import OutputOption, RowsFormat, several
 from embcalc.cli.output import deliver
 from embcalc.cli.rendering import rendered
 
@@ -52,10 +52,10 @@ def estimate(
         vocab_size=vocab_size,
         hidden_size=hidden_size,
         tied=tied,
-        precision=tuple(precision or ()),
+        precision=several(precision),
         optimizer=optimizer,
         frozen=frozen,
-        freeze=tuple(freeze or ()),
+        freeze=several(freeze),
         trainable_rows=trainable_rows,
         add_tokens=add_tokens,
         pad_to=pad_to,

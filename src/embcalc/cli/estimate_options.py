@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embcalc.cli.numbers import whole_number
+from embcalc.cli.numbers import number
 
 
 def _presets(incomplete: str) -> list[str]:
@@ -54,18 +54,8 @@ ModelOrPreset = Annotated[
         show_default=False,
     ),
 ]
-VocabSize = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", parser=whole_number("--vocab-size"), help="Rows of the token table, V."
-    ),
-]
-HiddenSize = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", parser=whole_number("--hidden-size"), help="Width of the token table, d."
-    ),
-]
+VocabSize = Annotated[int | None, number("--vocab-size", help="Rows of the token table, V.")]
+HiddenSize = Annotated[int | None, number("--hidden-size", help="Width of the token table, d.")]
 Tied = Annotated[
     bool | None,
     typer.Option(
@@ -75,12 +65,7 @@ Tied = Annotated[
     ),
 ]
 TotalParams = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        parser=whole_number("--total-params"),
-        help="Parameters of the whole model, for the share.",
-    ),
+    int | None, number("--total-params", help="Parameters of the whole model, for the share.")
 ]
 Precisions = Annotated[
     list[str] | None,
@@ -114,32 +99,12 @@ Freeze = Annotated[
 ]
 TrainableRows = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        parser=whole_number("--trainable-rows"),
-        help="Train only so many rows of the token table and the head.",
-    ),
+    number("--trainable-rows", help="Train only so many rows of the token table and the head."),
 ]
-AddTokens = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", parser=whole_number("--add-tokens"), help="Tokens to add: what they cost."
-    ),
-]
-PadTo = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", parser=whole_number("--pad-to"), help="Pad the rows to a multiple of this."
-    ),
-]
-BatchSize = Annotated[
-    int | None,
-    typer.Option(metavar="N", parser=whole_number("--batch-size"), help="Sequences in a batch, B."),
-]
-SeqLen = Annotated[
-    int | None,
-    typer.Option(metavar="N", parser=whole_number("--seq-len"), help="Tokens in a sequence, T."),
-]
+AddTokens = Annotated[int | None, number("--add-tokens", help="Tokens to add: what they cost.")]
+PadTo = Annotated[int | None, number("--pad-to", help="Pad the rows to a multiple of this.")]
+BatchSize = Annotated[int | None, number("--batch-size", help="Sequences in a batch, B.")]
+SeqLen = Annotated[int | None, number("--seq-len", help="Tokens in a sequence, T.")]
 LossName = Annotated[
     str | None,
     typer.Option(
@@ -150,33 +115,16 @@ LossName = Annotated[
         show_default=False,
     ),
 ]
-ZeroStage = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", parser=whole_number("--zero-stage"), help="ZeRO stage 0 to 3; 3 is FSDP."
-    ),
-]
-DataParallel = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", parser=whole_number("--data-parallel"), help="Ranks that ZeRO shards over."
-    ),
-]
+ZeroStage = Annotated[int | None, number("--zero-stage", help="ZeRO stage 0 to 3; 3 is FSDP.")]
+DataParallel = Annotated[int | None, number("--data-parallel", help="Ranks that ZeRO shards over.")]
 TensorParallel = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", parser=whole_number("--tensor-parallel"), help="Ranks that share the rows."
-    ),
+    int | None, number("--tensor-parallel", help="Ranks that share the rows.")
 ]
-PipelineParallel = Annotated[
-    int | None,
-    typer.Option(metavar="N", parser=whole_number("--pipeline-parallel"), help="Pipeline stages."),
-]
+PipelineParallel = Annotated[int | None, number("--pipeline-parallel", help="Pipeline stages.")]
 VocabDivisor = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        parser=whole_number("--vocab-divisor"),
+    number(
+        "--vocab-divisor",
         help="Tensor parallel pads the rows to a multiple of this x ranks. [default: 128]",
         show_default=False,
     ),

@@ -7,57 +7,67 @@ from typing import Annotated
 import typer
 
 from embcalc.cli.exit_codes import ExitCode
-from embcalc.cli.numbers import whole_number
-from embcalc.cli.options import CacheOption, OutputOption, RowsFormat, TokenizerOption
+from embcalc.cli.numbers import number
+from embcalc.cli.options import (
+    CacheOption,
+    OutputOption,
+    RowsFormat,
+    RowsFormatOption,
+    TensorOption,
+    TokenizerOption,
+)
 from embcalc.cli.output import deliver, require_distinct
 from embcalc.cli.rendering import rendered
 
+ModelArguments = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="MODEL",
+        help="A local file or folder, a hub id (org/name[@revision]) or an address;"
+        " several checkpoints of one run give a trend.",
+        show_default=False,
+    ),
+]
+Top = Annotated[int, number("--top", "-k", help="Rows to list of each kind.")]
+Rows = Annotated[
+    list[str] | None,
+    typer.Option("--rows", metavar="0,5-9", help="Rows to show with their first values."),
+]
+Bins = Annotated[
+    int | None, number("--bins", help="Bins of the histogram. [default: about 20, round]")
+]
+Export = Annotated[
+    Path | None,
+    typer.Option("--export", metavar="FILE", help="Every row: .csv, .jsonl, .npy, .parquet."),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Pictures of the norms: .png or .svg."),
+]
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="One page with pictures and all rows."),
+]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on", metavar="KINDS", help="Exit with 1 on these, as in zero,nonfinite,duplicate."
+    ),
+]
+
 
 def inspect(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL",
-            help="A local file or folder, a hub id (org/name[@revision]) or an address;"
-            " several checkpoints of one run give a trend.",
-            show_default=False,
-        ),
-    ],
-    tensor: Annotated[
-        str | None, typer.Option(help="Stored name of the one table. [default: all tables]")
-    ] = None,
+    models: ModelArguments,
+    tensor: TensorOption = None,
     tokenizer: TokenizerOption = None,
-    top: Annotated[
-        int,
-        typer.Option(metavar="N", parser=whole_number("--top"), help="Rows to list of each kind."),
-    ] = 10,
-    rows: Annotated[
-        str | None, typer.Option(metavar="0,5-9", help="Rows to show with their first values.")
-    ] = None,
-    bins: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            parser=whole_number("--bins"),
-            help="Bins of the histogram. [default: about 20, round]",
-        ),
-    ] = None,
-    export: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Every row: .csv, .jsonl, .npy, .parquet.")
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Pictures of the norms: .png or .svg.")
-    ] = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="One page with pictures and all rows.")
-    ] = None,
-    fail_on: Annotated[
-        str | None,
-        typer.Option(metavar="KINDS", help="Exit with 1 on these, as in zero,nonfinite,duplicate."),
-    ] = None,
-    output_format: Annotated[
-        RowsFormat, typer.Option("--format", help="Format of the result.")
-    ] = RowsFormat.TEXT,
+    top: Top = 10,
+    rows: Rows = None,
+    bins: Bins = None,
+    export: Export = None,
+    plot: Plot = None,
+    html: Html = None,
+    fail_on: FailOn = None,
+    output_format: RowsFormatOption = RowsFormat.TEXT,
     _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
@@ -81,13 +91,13 @@ def inspect(
         tokenizer=tokenizer,
         top=top,
         bins=bins,
-        rows=row_ranges(rows, "--rows") if rows is not None else (),
+        rows=row_ranges(",".join(rows), "--rows") if rows else (),
     )
-    kinds = fail_kinds(fail_on) if fail_on is not None else frozenset()
+    kinds = fail_kinds(",".join(fail_on)) if fail_on else frozenset()
     files = InspectFiles(export=export, plot=plot, html=html)
     files.require(len(models))
     require_distinct(export, plot, html, output)
-    if len(models) > 1 and rows is not None and output_format is not RowsFormat.JSON:
+    if len(models) > 1 and rows and output_format is not RowsFormat.JSON:
         raise UsageError(
             f"--rows has no effect on several checkpoints in {output_format.value}",
             hint="inspect one of them, or add --format json",

@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
-from embcalc.cli.numbers import whole_number
+from embcalc.cli.numbers import number
 from embcalc.cli.options import (
     CacheOption,
     ModelArgument,
     OutputOption,
     RowsFormat,
+    RowsFormatOption,
     TokenizerOption,
 )
 from embcalc.cli.output import deliver
@@ -18,40 +19,54 @@ from embcalc.cli.rendering import rendered
 _WITH_VECTORS = (RowsFormat.JSON, RowsFormat.CSV)
 
 
+Text = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text", metavar="TEXT", help="Text to encode; may be repeated, one sequence each."
+    ),
+]
+Ids = Annotated[
+    list[str] | None,
+    typer.Option("--ids", metavar="1,2,3", help="Token ids; may be repeated, a sequence each."),
+]
+Tensor = Annotated[
+    str | None,
+    typer.Option(
+        "--tensor", metavar="NAME", help="Stored name of the table. [default: the token table]"
+    ),
+]
+PadId = Annotated[
+    int | None,
+    number(
+        "--pad-id",
+        metavar="ID",
+        help="Id that fills up. [default: the tokenizer's, the config's]",
+    ),
+]
+SpecialTokens = Annotated[
+    bool,
+    typer.Option(
+        "--special-tokens/--no-special-tokens",
+        help="Add what the tokenizer's template adds, such as [CLS].",
+    ),
+]
+OneHot = Annotated[
+    bool, typer.Option("--one-hot", help="Show that one-hot times table gives the same.")
+]
+Vectors = Annotated[bool, typer.Option("--vectors", help="Write every number (json, csv).")]
+
+
 def lookup(
     model: ModelArgument,
-    text: Annotated[
-        list[str] | None,
-        typer.Option("--text", help="Text to encode; may be repeated, one sequence each."),
-    ] = None,
-    ids: Annotated[
-        list[str] | None,
-        typer.Option("--ids", metavar="1,2,3", help="Token ids; may be repeated, a sequence each."),
-    ] = None,
+    text: Text = None,
+    ids: Ids = None,
     tokenizer: TokenizerOption = None,
-    tensor: Annotated[
-        str | None, typer.Option(help="Stored name of the table. [default: the token table]")
-    ] = None,
-    pad_id: Annotated[
-        int | None,
-        typer.Option(
-            metavar="ID",
-            parser=whole_number("--pad-id"),
-            help="Id that fills up. [default: the tokenizer's, the config's]",
-        ),
-    ] = None,
-    special_tokens: Annotated[
-        bool, typer.Option(help="Add what the tokenizer's template adds, such as [CLS].")
-    ] = True,
-    one_hot: Annotated[
-        bool, typer.Option("--one-hot", help="Show that one-hot times table gives the same.")
-    ] = False,
-    vectors: Annotated[
-        bool, typer.Option("--vectors", help="Write every number (json, csv).")
-    ] = False,
-    output_format: Annotated[
-        RowsFormat, typer.Option("--format", help="Format of the result.")
-    ] = RowsFormat.TEXT,
+    tensor: Tensor = None,
+    pad_id: PadId = None,
+    special_tokens: SpecialTokens = True,
+    one_hot: OneHot = False,
+    vectors: Vectors = False,
+    output_format: RowsFormatOption = RowsFormat.TEXT,
     cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:

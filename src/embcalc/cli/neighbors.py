@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from embcalc.cli.numbers import whole_number
+from embcalc.cli.numbers import number
 from embcalc.cli.options import (
     CacheOption,
     ModelArgument,
     OutputOption,
     RowsFormat,
+    RowsFormatOption,
     TokenizerOption,
 )
 from embcalc.cli.output import deliver
@@ -39,52 +40,51 @@ class Excludable(StrEnum):
     UNUSED = "unused"
 
 
+Tokens = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TOKEN",
+        help="As stored or as typed; several are added up.",
+        show_default=False,
+    ),
+]
+Row = Annotated[list[int] | None, number("--id", metavar="ROW", help="A row number, as a token.")]
+Minus = Annotated[list[str] | None, typer.Option("--minus", metavar="TOKEN", help="Subtract it.")]
+MinusRow = Annotated[
+    list[int] | None, number("--minus-id", metavar="ROW", help="Subtract its row.")
+]
+Metric = Annotated[MetricName, typer.Option("--metric", help="What near means.")]
+Top = Annotated[int, number("--top", "-k", help="How many neighbors.")]
+Table = Annotated[TableName, typer.Option("--table", help="Which table to search.")]
+Exclude = Annotated[
+    list[Excludable] | None,
+    typer.Option(
+        "--exclude", metavar="special|unused", help="Leave such rows out; may be repeated."
+    ),
+]
+Center = Annotated[
+    bool, typer.Option("--center", help="Subtract the mean row from every row first.")
+]
+Tensor = Annotated[
+    str | None,
+    typer.Option("--tensor", metavar="NAME", help="Stored name of the table, whatever its role."),
+]
+
+
 def neighbors(
     model: ModelArgument,
-    tokens: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[TOKEN]...",
-            help="As stored or as typed; several are added up.",
-            show_default=False,
-        ),
-    ] = None,
-    row: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--id", metavar="ROW", parser=whole_number("--id"), help="A row number, as a token."
-        ),
-    ] = None,
-    minus: Annotated[
-        list[str] | None, typer.Option("--minus", metavar="TOKEN", help="Subtract it.")
-    ] = None,
-    minus_row: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--minus-id", metavar="ROW", parser=whole_number("--minus-id"), help="Subtract its row."
-        ),
-    ] = None,
-    metric: Annotated[MetricName, typer.Option(help="What near means.")] = MetricName.COSINE,
-    top: Annotated[
-        int,
-        typer.Option(
-            "--top", "-k", metavar="N", parser=whole_number("--top"), help="How many neighbors."
-        ),
-    ] = 10,
-    table: Annotated[TableName, typer.Option(help="Which table to search.")] = TableName.TOKEN,
-    exclude: Annotated[
-        list[Excludable] | None, typer.Option(help="Leave such rows out; may be repeated.")
-    ] = None,
-    center: Annotated[
-        bool, typer.Option("--center", help="Subtract the mean row from every row first.")
-    ] = False,
+    tokens: Tokens = None,
+    row: Row = None,
+    minus: Minus = None,
+    minus_row: MinusRow = None,
+    metric: Metric = MetricName.COSINE,
+    top: Top = 10,
+    table: Table = TableName.TOKEN,
+    exclude: Exclude = None,
+    center: Center = False,
     tokenizer: TokenizerOption = None,
-    tensor: Annotated[
-        str | None, typer.Option(help="Stored name of the table, whatever its role.")
-    ] = None,
-    output_format: Annotated[
-        RowsFormat, typer.Option("--format", help="Format of the result.")
-    ] = RowsFormat.TEXT,
+    tensor: Tensor = None,
+    output_format: RowsFormatOption = RowsFormat.TEXT,
     _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import typer
+
 from embcalc.cli.usage import ValueOfOptionError
 
 if TYPE_CHECKING:
@@ -15,6 +17,22 @@ _WHOLE = re.compile(r"[+-]?(?:[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,3}(?:_[0-9
 _ROUND = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(?:[eE]\+?([0-9]{1,2})|([kKmMgGbBtT]))")
 _POWERS = {"m": 6, "g": 9, "b": 9, "t": 12}
 _MOST_LETTERS = 24
+
+
+def number(
+    *names: str,
+    help: str,  # noqa: A002 - as Typer calls it
+    metavar: str = "N",
+    show_default: bool = True,
+) -> object:
+    """Make an option that takes a whole number; `names` as typed, the long one first."""
+    return typer.Option(
+        *names,
+        metavar=metavar,
+        parser=whole_number(names[0]),
+        help=help,
+        show_default=show_default,
+    )
 
 
 def whole_number(option: str) -> Callable[[str | int], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -68,6 +69,19 @@ CacheOption = Annotated[
 ]
 
 
+TensorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tensor", metavar="NAME", help="Stored name of the one table. [default: all tables]"
+    ),
+]
+
+
+def several(values: Sequence[str] | None) -> tuple[str, ...]:
+    """What an option was given: several words in one value, separated by commas, or repeated."""
+    return tuple(word.strip() for value in values or () for word in value.split(","))
+
+
 class Format(StrEnum):
     """Formats for commands whose result is one document."""
 
@@ -94,3 +108,9 @@ class FindingsFormat(StrEnum):
     GITHUB = "github"
     SARIF = "sarif"
     JUNIT = "junit"
+
+
+_FORMAT = "Format of the result."
+FormatOption = Annotated[Format, typer.Option("--format", help=_FORMAT)]
+RowsFormatOption = Annotated[RowsFormat, typer.Option("--format", help=_FORMAT)]
+FindingsFormatOption = Annotated[FindingsFormat, typer.Option("--format", help=_FORMAT)]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from embcalc.cli.options import OutputOption, RowsFormat
+from embcalc.cli.options import OutputOption, RowsFormat, RowsFormatOption
 from embcalc.cli.output import deliver
 from embcalc.cli.rendering import rendered
 
@@ -14,9 +14,7 @@ def presets(
         list[str] | None,
         typer.Argument(metavar="WORD", help="Only names that hold every word.", show_default=False),
     ] = None,
-    output_format: Annotated[
-        RowsFormat, typer.Option("--format", help="Format of the result.")
-    ] = RowsFormat.TEXT,
+    output_format: RowsFormatOption = RowsFormat.TEXT,
     output: OutputOption = None,
 ) -> None:
     """List the models that `estimate` knows by name.

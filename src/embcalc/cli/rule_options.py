@@ -32,8 +32,3 @@ AllowTokenOption = Annotated[
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Warnings fail too.")]
 NoWeightsOption = Annotated[bool, typer.Option("--no-weights", help="Read no weights.")]
-
-
-def codes(values: list[str] | None) -> tuple[str, ...]:
-    """Codes as given: several in one value, separated by commas, or the option repeated."""
-    return tuple(code for value in values or () for code in value.split(","))

@@ -8,8 +8,8 @@ from embcalc.render.json.numbers import shortest
 
 
 def render(report: LookupReport, *, vectors: bool = False) -> str:
-    """Write `embcalc/lookup/v1`; `vectors` adds `[B][T][d]` numbers."""
-    document: dict[str, Any] = {
+    """Write `embcalc/lookup/v1`; `vectors` asks for all numbers, `[B][T][d]`."""
+    document = {
         "schema": "embcalc/lookup/v1",
         "model": report.model,
         "table": {
@@ -26,10 +26,9 @@ def render(report: LookupReport, *, vectors: bool = False) -> str:
             for index, sequence in enumerate(report.sequences)
         ],
         "one_hot": None if report.one_hot is None else _one_hot(report.one_hot),
+        "vectors": shortest(report.vectors) if vectors else None,
         "notes": list(report.notes),
     }
-    if vectors:
-        document["vectors"] = shortest(report.vectors)
     return dumps(document)
 
 
