@@ -1,6 +1,6 @@
 """Calculator and inspector for the embedding layer of language models.
 
-Every command is a function of the same name that returns its report.
+Each command that reads a model is a function of the same name that returns its report.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from embcalc.api import estimate
+    from embcalc.errors import EmbcalcError
     from embcalc.usecases.check import check
     from embcalc.usecases.check_vocab import CheckOptions, check_vocab
     from embcalc.usecases.diff import diff
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "CheckOptions",
+    "EmbcalcError",
     "InspectOptions",
     "__version__",
     "check",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 _MODULES = {
     "CheckOptions": "usecases.check_vocab",
+    "EmbcalcError": "errors",
     "InspectOptions": "usecases.inspect",
     "check": "usecases.check",
     "check_vocab": "usecases.check_vocab",
@@ -44,7 +47,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Load the public functions when they are first asked for: importing embcalc stays cheap."""
+    """Load the public names when they are first asked for: importing embcalc stays cheap."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

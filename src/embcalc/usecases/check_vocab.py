@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike, fspath
 from typing import Any
 
 from embcalc.core.facts import ModelFacts
@@ -33,7 +34,7 @@ class CheckOptions:
     weights: bool = True
 
 
-def check_vocab(model: str, options: CheckOptions | None = None) -> CheckReport:
+def check_vocab(model: str | PathLike[str], options: CheckOptions | None = None) -> CheckReport:
     """Check a tokenizer against the configuration, the tables and the special ids of a model.
 
     Headers and text files are read, no row of any table.
@@ -49,7 +50,7 @@ def check_vocab(model: str, options: CheckOptions | None = None) -> CheckReport:
     """
     options = options or CheckOptions()
     selection = selection_of(options.select, options.ignore, HEADER_RULES)
-    facts = gather(model, options.tokenizer, weights=options.weights)
+    facts = gather(fspath(model), options.tokenizer, weights=options.weights)
     other = [
         gather(address, weights=options.weights) if address else None
         for address in (options.base, options.against)
@@ -58,7 +59,7 @@ def check_vocab(model: str, options: CheckOptions | None = None) -> CheckReport:
     run = run_rules(wanted_rules(facts), facts, selection)
     require_some(run, options)
     return CheckReport(
-        model=model,
+        model=fspath(model),
         facts=CheckFacts.of(facts),
         findings=run.findings,
         skipped=(*run.skipped, *skipped_in_part(facts, selection)),

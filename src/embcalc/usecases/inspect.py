@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 
 from embcalc.checkpoints import Wanted
 from embcalc.core.progress import Progress, silent
@@ -51,7 +52,10 @@ class InspectOptions:
 
 
 def inspect(
-    address: str, options: InspectOptions | None = None, *, progress: Progress = silent
+    address: str | PathLike[str],
+    options: InspectOptions | None = None,
+    *,
+    progress: Progress = silent,
 ) -> InspectReport:
     """Read every embedding table of a checkpoint once and judge its rows.
 
@@ -67,7 +71,7 @@ def inspect(
     """
     options = options or InspectOptions()
     model = open_model(
-        address,
+        fspath(address),
         options.tokenizer,
         Wanted(options.tensor, whole=True),
         need_tokenizer=False,
