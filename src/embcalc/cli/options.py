@@ -21,6 +21,8 @@ ModelArgument = Annotated[
 
 
 def _require_place(context: typer.Context, path: Path | None) -> Path | None:
+    if path == Path("-"):
+        return None  # as other programs: stdout
     if path is not None and not context.resilient_parsing:
         from embcalc.render.files import require_place
 

@@ -34,7 +34,8 @@ def progress_bar(*, wanted: bool = True) -> Iterator[Progress]:
 
     from embcalc.sources.keeping import WATCH
 
-    console = Console(stderr=True)
+    # In colour where the result could be: NO_COLOR is rich's to heed.
+    console = Console(stderr=True, no_color=None if sys.stdout.isatty() else True)
     tasks: dict[str, TaskID] = {}
     with Bar(*_columns(console.width), console=console, transient=True) as bar:
 
