@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -90,21 +91,27 @@ def test_a_read_only_file_is_kept(tmp_path: Path) -> None:
     assert target.read_text() == "old"
 
 
+def printing(
+    arguments: list[str], stdout: int | IO[str], folder: Path, *, unbuffered: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run a command line whose stdout is this one."""
+    return subprocess.run(
+        [sys.executable, "-m", "embcalc", *arguments],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    )
+
+
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("arguments", [["--help"], ["demo", "made"]])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_is_one_line(arguments: list[str], unbuffered: str, tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with FULL.open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "embcalc", *arguments],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=environment,
-        )
+        done = printing(arguments, full, tmp_path, unbuffered=unbuffered)
     assert done.returncode == 2
     assert done.stderr.startswith("error: cannot write the result")
 
@@ -115,15 +122,7 @@ def test_a_reader_that_leaves_early_changes_no_exit_code(
 ) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "embcalc", *arguments],
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONUNBUFFERED": ""},
-    )
+    done = printing(arguments, writing, tmp_path)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
 

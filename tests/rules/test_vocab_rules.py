@@ -142,16 +142,16 @@ CASES: dict[str, Case] = {
     ),
     "EMB113": Case(
         rows(
-            262144,
+            104,
             config={"model_type": "gemma3_text"},
-            tokens=tokenizer(262144, [added_token("<image_soft_token>", 262144)]),
+            tokens=tokenizer(104, [added_token("<image_soft_token>", 104)]),
         ),
         rows(
-            262208,
+            128,
             config={"model_type": "gemma3_text"},
-            tokens=tokenizer(262144, [added_token("<image_soft_token>", 262144)]),
+            tokens=tokenizer(104, [added_token("<image_soft_token>", 104)]),
         ),
-        ids=(262144,),
+        ids=(104,),
         words=("image_soft_token",),
     ),
     "EMB114": Case(config(vocab_size=208), config(), words=("104 of 208 rows: one of 2",)),

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Run
+from tests.sources.helpers import interrupted, needs_signals
 from tests.sources.hub_server import HubServer, Repo, drops, hang_up, running_hub, slow, status
 
 ROWS, WIDTH = 50_000, 1_000
@@ -323,42 +319,22 @@ def test_short_faults_are_survived(small: Path, hub: HubServer, run: Command) ->
     assert result.json["sequences"][0]["ids"] == [1]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@needs_signals
 def test_ctrl_c_ends_a_download_at_once(middling: Path, hub: HubServer, tmp_path: Path) -> None:
     """Also while every connection waits for a server that says nothing."""
     hub.always("model.safetensors", slow(20))
-    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "embcalc", "lookup", "org/middling", "--ids", "1"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not any("model.safetensors" in line for line in hub.requests) and process.poll() is None:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=5)
-    assert (process.returncode, out) == (130, "")
-    assert "Traceback" not in err
+    result = interrupted(hub, tmp_path / "home", "lookup", "org/middling", "--ids", "1")
+    assert (result.code, result.out) == (130, "")
+    assert "Traceback" not in result.err
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@needs_signals
 def test_ctrl_c_leaves_nothing_in_the_cache(middling: Path, hub: HubServer, tmp_path: Path) -> None:
     hub.fault("model.safetensors", drops(100_000, 0.05))
-    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "embcalc", "lookup", "org/middling", "--ids", "1", "--cache"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    begun = tmp_path / "home" / "hub" / "models--org--middling" / "blobs"
-    while not any(begun.glob("*.incomplete")) and process.poll() is None:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=5)
-    assert (process.returncode, out) == (130, "")
-    assert "Traceback" not in err
-    assert list(begun.iterdir()) == []
+    home = tmp_path / "home"
+    stored = home / "hub" / "models--org--middling" / "blobs"
+    command = ("lookup", "org/middling", "--ids", "1", "--cache")
+    result = interrupted(hub, home, *command, begun=lambda: any(stored.glob("*.incomplete")))
+    assert (result.code, result.out) == (130, "")
+    assert "Traceback" not in result.err
+    assert list(stored.iterdir()) == []

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Run
+from tests.sources.helpers import interrupted, needs_signals
 from tests.sources.hub_server import HubServer, Repo, slow
 
 Build = Callable[..., Path]
@@ -107,23 +103,14 @@ def test_a_table_that_differs_is_not_read_for_tying(
 
 
 @pytest.mark.parametrize("name", ["neighbors", "diff"])
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@needs_signals
 def test_ctrl_c_while_a_table_is_read(
     models: dict[str, Path], hub: HubServer, tmp_path: Path, name: str
 ) -> None:
     hub.always("model.safetensors", slow(20))
     options = ["org/base", "--id", "1"] if name == "neighbors" else ["org/base", "org/tuned"]
     target = tmp_path / "result.json"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "embcalc", name, *options, "--output", str(target)],
-        env={**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not any("model.safetensors" in line for line in hub.requests) and process.poll() is None:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=10)
-    assert (process.returncode, out, target.exists()) == (130, "", False)
-    assert "Traceback" not in err
+    command = (name, *options, "--output", str(target))
+    result = interrupted(hub, tmp_path / "home", *command)
+    assert (result.code, result.out, target.exists()) == (130, "", False)
+    assert "Traceback" not in result.err

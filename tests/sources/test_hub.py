@@ -11,6 +11,7 @@ from embcalc.checkpoints import open_checkpoint
 from embcalc.errors import UnreachableError
 from embcalc.sources import locate
 from embcalc.sources.traffic import TRAFFIC
+from tests.sources.helpers import table_bytes
 from tests.sources.hub_server import HubServer, Repo, status
 
 WEIGHTS = "model.safetensors"
@@ -31,14 +32,6 @@ def model(tiny_checkpoint: Callable[..., Path], hub: HubServer) -> Path:
     return folder
 
 
-def rows(address: str) -> bytes:
-    """All bytes of the first table, as the readers see them."""
-    found = locate(address)
-    checkpoint = open_checkpoint(found.folder, found.file)
-    name = next(iter(checkpoint.tensors))
-    return b"".join(block.values.tobytes() for block in checkpoint.blocks(name))
-
-
 def test_lists_the_files_of_a_repository(model: Path, hub: HubServer) -> None:
     found = locate("org/name")
     assert found.file is None
@@ -48,7 +41,7 @@ def test_lists_the_files_of_a_repository(model: Path, hub: HubServer) -> None:
 
 
 def test_reads_the_same_rows_as_from_disk(model: Path, hub: HubServer) -> None:
-    assert rows("org/name") == rows(str(model))
+    assert table_bytes("org/name") == table_bytes(str(model))
     size = (model / WEIGHTS).stat().st_size
     assert size - 20_000 < hub.sent_of(WEIGHTS) <= size + 20_000
     assert TRAFFIC.read >= hub.sent_of(WEIGHTS)
@@ -56,7 +49,7 @@ def test_reads_the_same_rows_as_from_disk(model: Path, hub: HubServer) -> None:
 
 
 def test_nothing_of_the_weights_stays_on_disk(model: Path, hub: HubServer, tmp_path: Path) -> None:
-    rows("org/name")
+    table_bytes("org/name")
     cached = [path for path in (tmp_path / "hf-cache").rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in cached) < 10_000  # a config, and what belongs to it
     assert WEIGHTS not in {path.name for path in cached}

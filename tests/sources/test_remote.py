@@ -7,10 +7,10 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from embcalc.checkpoints import open_checkpoint
 from embcalc.errors import SourceError
 from embcalc.sources import locate
 from embcalc.sources.traffic import TRAFFIC
+from tests.sources.helpers import table_bytes
 
 
 @pytest.fixture
@@ -20,13 +20,6 @@ def model(tiny_checkpoint: Callable[..., Path]) -> Path:
     (folder / "sub").mkdir()
     (folder / "sub" / "other.json").write_text("{}")
     return folder
-
-
-def rows(address: str) -> bytes:
-    found = locate(address)
-    checkpoint = open_checkpoint(found.folder, found.file)
-    name = next(iter(checkpoint.tensors))
-    return b"".join(block.values.tobytes() for block in checkpoint.blocks(name))
 
 
 def in_zip(model: Path, method: int) -> Path:
@@ -56,14 +49,18 @@ def test_file_addresses_are_local(model: Path) -> None:
 @pytest.mark.parametrize("inner", ["m", "m/model.safetensors"])
 def test_reads_inside_archives(model: Path, method: int, inner: str) -> None:
     path = in_zip(model, method)
-    assert rows(f"zip://{inner}::{path}") == rows(str(model))
+    assert table_bytes(f"zip://{inner}::{path}") == table_bytes(str(model))
 
 
 def test_reads_through_a_plug_in(model: Path) -> None:
     TRAFFIC.reset()
     address = in_memory(model)
     assert locate(address).folder.names() == ("config.json", "model.safetensors", "sub/other.json")
-    assert rows(address) == rows(f"{address}/model.safetensors") == rows(str(model))
+    assert (
+        table_bytes(address)
+        == table_bytes(f"{address}/model.safetensors")
+        == table_bytes(str(model))
+    )
     assert TRAFFIC.read > 0
     assert TRAFFIC.available >= 300 * 64 * 4
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from embcalc.checkpoints import open_checkpoint
 from embcalc.errors import SourceError
 from embcalc.sources import locate
+from tests.sources.helpers import table_bytes
 from tests.sources.hub_server import Handler, HubServer, Repo, lies, page, status
 from tests.sources.web_server import serving
 
@@ -23,18 +23,11 @@ def model(tiny_checkpoint: Callable[..., Path]) -> Path:
     return folder
 
 
-def rows(address: str) -> bytes:
-    found = locate(address)
-    checkpoint = open_checkpoint(found.folder, found.file)
-    name = next(iter(checkpoint.tensors))
-    return b"".join(block.values.tobytes() for block in checkpoint.blocks(name))
-
-
 @pytest.mark.parametrize("ranges", [True, False])
 @pytest.mark.parametrize("end", ["", "model.safetensors"])
 def test_reads_the_same_rows_as_from_disk(model: Path, ranges: bool, end: str) -> None:
     with serving(model, ranges=ranges) as (url, _):
-        assert rows(url + end) == rows(str(model))
+        assert table_bytes(url + end) == table_bytes(str(model))
 
 
 def test_a_server_without_ranges_is_noticed(model: Path, caplog: pytest.LogCaptureFixture) -> None:

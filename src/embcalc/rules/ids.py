@@ -21,9 +21,10 @@ def _where(limit: Limit) -> str:
 
 def _placeholder(facts: ModelFacts, tokens: list[Token]) -> bool:
     """Gemma 3's text models share the tokenizer of those with eyes: one token has no row."""
+    if [token.text for token in tokens] != [GEMMA_PLACEHOLDER]:
+        return False
     gemma = any(kind.startswith(("gemma3", "gemma-3")) for kind in facts.model_types)
-    texts = [(token.text, token.id) for token in tokens]
-    return texts == [(GEMMA_PLACEHOLDER, GEMMA_ID)] and (gemma or not facts.model_types)
+    return gemma or (tokens[0].id == GEMMA_ID and not facts.model_types)
 
 
 @rule("EMB101", Severity.ERROR, "tokenizer", "size")
@@ -80,7 +81,7 @@ def placeholder_without_row(facts: ModelFacts) -> Iterator[Problem]:
             f"only the image placeholder {token_list(tokens)} lies past the {_where(limit)}",
             hint=f"text without images never yields it: --allow-token '{GEMMA_PLACEHOLDER}'",
             file=facts.vocabulary.file,
-            ids=(GEMMA_ID,),
+            ids=(tokens[0].id,),
         )
 
 
