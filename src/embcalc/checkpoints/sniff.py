@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 
 from embcalc.checkpoints.messages import where
-from embcalc.core.files import File
+from embcalc.core.files import File, is_html, is_lfs_pointer, promised_size
 from embcalc.errors import CheckpointError
 
 HEAD = 1024
@@ -60,7 +60,6 @@ SUFFIXES: dict[str, tuple[Kind, ...]] = {
 """What the names promise; a file of another suffix promises nothing."""
 
 _MAGIC: tuple[tuple[bytes, Kind], ...] = (
-    (b"version https://git-lfs", Kind.LFS),
     (b"GGUF", Kind.GGUF),
     (b"\x93NUMPY", Kind.NPY),
     (b"\x89HDF\r\n", Kind.HDF5),
@@ -70,7 +69,6 @@ _MAGIC: tuple[tuple[bytes, Kind], ...] = (
 )
 _TORCH_TAR = (b"sys_info", b"pickle", b"tensors", b"storages")
 """Members of the archives that torch.save wrote before version 0.1.10, of which one is first."""
-_HTML = re.compile(rb"\s*(<!doctype html|<html|<\?xml|<head)", re.IGNORECASE)
 
 
 def identify(file: File) -> Kind:
@@ -82,6 +80,8 @@ def identify(file: File) -> Kind:
     if file.size == 0:
         return Kind.EMPTY
     head = file.read(0, HEAD)
+    if is_lfs_pointer(head):
+        return Kind.LFS
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind
@@ -96,7 +96,7 @@ def _text_or_binary(head: bytes) -> Kind:
         return Kind.SAFETENSORS
     if head[:1] == b"\x80" and head[1:2] in (b"\x01", b"\x02", b"\x03", b"\x04", b"\x05"):
         return Kind.TORCH_LEGACY
-    if _HTML.match(head):
+    if is_html(head):
         return Kind.HTML
     if re.match(rb"\s*[{\[]", head) and b"\0" not in head:
         return Kind.JSON
@@ -164,10 +164,8 @@ def _other_kind(file: File, kind: Kind) -> CheckpointError:
 
 
 def _lfs_pointer(file: File) -> CheckpointError:
-    match = re.search(rb"^size (\d{1,20})\s*$", file.read(0, HEAD), re.MULTILINE)
-    size = f"; the real file has {int(match[1]):,} bytes" if match else ""
     return CheckpointError(
-        f"{where(file)} is a Git LFS pointer{size}",
+        f"{where(file)} is a Git LFS pointer{promised_size(file.read(0, HEAD))}",
         hint="run 'git lfs pull' in its repository, or download the file itself",
     )
 

@@ -6,10 +6,18 @@ addresses; readers and tokenizers see no difference.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+from embcalc.errors import LfsPointerError
+
 Buffer = bytes | memoryview
+_LFS = b"version https://git-lfs"
+_LFS_SIZE = re.compile(rb"^size (\d{1,15})\s*$", re.MULTILINE)
+_HTML = re.compile(rb"\s*(<!doctype|<html|<\?xml|<head)", re.IGNORECASE)
+_HEAD = 1024
+"""Bytes that a pointer, or the beginning of a page, fits into."""
 
 
 class File(Protocol):
@@ -74,3 +82,27 @@ class Folder(Protocol):
 def read_small(folder: Folder, name: str) -> bytes | None:
     """Read a whole small file (a config, a tokenizer), or None where the folder has none."""
     return folder.open(name).read() if name in folder.names() else None
+
+
+def is_lfs_pointer(content: bytes) -> bool:
+    """Whether a Git LFS pointer stands in place of a file that begins so."""
+    return content.startswith(_LFS)
+
+
+def promised_size(pointer: bytes) -> str:
+    """What a Git LFS pointer says of the file it stands for: a clause, "" where it says nothing."""
+    size = _LFS_SIZE.search(pointer[:_HEAD])
+    return f"; the real file has {int(size[1]):,} bytes" if size else ""
+
+
+def lfs_pointer_error(name: str, pointer: bytes) -> LfsPointerError:
+    """Word the error for a pointer in place of a text file."""
+    return LfsPointerError(
+        f"{name} is a Git LFS pointer, not the file itself{promised_size(pointer)}",
+        hint="run 'git lfs pull', or download the file from the hub",
+    )
+
+
+def is_html(content: bytes) -> bool:
+    """Whether a web page, or an XML answer, was saved in place of a file that begins so."""
+    return _HTML.match(content[:_HEAD]) is not None

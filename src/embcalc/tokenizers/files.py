@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeVar
 
 import msgspec
 
-from embcalc.core.files import Folder
-from embcalc.errors import LfsPointerError, TokenizerError
+from embcalc.core.files import Folder, is_html, is_lfs_pointer, lfs_pointer_error
+from embcalc.errors import TokenizerError
 
 T = TypeVar("T")
-_LFS = b"version https://git-lfs.github.com/spec/"
-_LFS_SIZE = re.compile(rb"^size (\d{1,15})\s*$", re.MULTILINE)
 MAX_ID = 2**32 - 1
 """Token ids are 32-bit unsigned integers in `tokenizers`."""
 
@@ -27,13 +24,8 @@ def read_bytes(folder: Folder, name: str) -> bytes:
     content = folder.open(name).read()
     if not content.strip():
         raise TokenizerError(f"{name} is empty", hint="download the file again")
-    if content.startswith(_LFS):
-        size = _LFS_SIZE.search(content)
-        real = f"; the real file has {int(size[1]):,} bytes" if size else ""
-        raise LfsPointerError(
-            f"{name} is a Git LFS pointer, not the file itself{real}",
-            hint="run 'git lfs pull', or download the file from the hub",
-        )
+    if is_lfs_pointer(content):
+        raise lfs_pointer_error(name, content)
     return content
 
 
@@ -82,8 +74,7 @@ def decode_json(content: bytes | msgspec.Raw, name: str, kind: type[T]) -> T:
 
 
 def _no_json(name: str, content: bytes | msgspec.Raw, error: Exception) -> TokenizerError:
-    start = bytes(content)[:200].lstrip().lower()
-    if start.startswith((b"<!doctype", b"<html")):
+    if is_html(bytes(content)):
         return TokenizerError(
             f"{name} is an HTML page, not JSON",
             hint="the download was answered with a web page: sign in, or check the address",

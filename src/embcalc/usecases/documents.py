@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 from typing import Any
 
 from embcalc.core.config import ModelConfig
-from embcalc.core.files import Folder, read_small
+from embcalc.core.files import Folder, is_html, is_lfs_pointer, lfs_pointer_error, read_small
 from embcalc.core.tokenizer_facts import TokenizerFacts
-from embcalc.errors import ConfigError, LfsPointerError, TokenizerError
+from embcalc.errors import ConfigError, TokenizerError
 
-_LFS = b"version https://git-lfs.github.com/spec/"
-_LFS_SIZE = re.compile(rb"^size (\d{1,15})\s*$", re.MULTILINE)
 _KINDS: dict[type, str] = {
     type(None): "null",
     list: "a list",
@@ -35,8 +32,8 @@ def read_object(folder: Folder, name: str) -> dict[str, Any] | None:
     content = read_small(folder, name)
     if content is None:
         return None
-    if content.startswith(_LFS):
-        raise pointer(name, content)
+    if is_lfs_pointer(content):
+        raise lfs_pointer_error(name, content)
     document = _decoded(content, name)
     if not isinstance(document, dict):
         raise ConfigError(
@@ -66,20 +63,10 @@ def require_tokenizer(facts: TokenizerFacts, address: str) -> None:
         )
 
 
-def pointer(name: str, content: bytes) -> LfsPointerError:
-    """Word the error for a Git LFS pointer of this content."""
-    size = _LFS_SIZE.search(content[:1024])
-    real = f"; the real file has {int(size[1]):,} bytes" if size else ""
-    return LfsPointerError(
-        f"{name} is a Git LFS pointer, not the file itself{real}",
-        hint="run 'git lfs pull', or download the file from the hub",
-    )
-
-
 def _decoded(content: bytes, name: str) -> object:
     if not content.strip():
         raise ConfigError(f"{name} is empty", hint="download it again")
-    if content.lstrip()[:9].lower().startswith((b"<!doctype", b"<html")):
+    if is_html(content):
         raise ConfigError(
             f"{name} is an HTML page, not JSON",
             hint="a login or error page was saved in its place; download the file itself",

@@ -11,7 +11,7 @@ from embcalc.core.config import ModelConfig, parse_config
 from embcalc.core.config_keys import Level
 from embcalc.core.config_types import note_wrong_ids
 from embcalc.core.facts import ModelFacts
-from embcalc.core.files import Folder
+from embcalc.core.files import Folder, is_lfs_pointer, lfs_pointer_error
 from embcalc.core.findings import Problem
 from embcalc.core.roles import embedding_tables
 from embcalc.core.special_ids import SpecialId, special_ids
@@ -30,7 +30,7 @@ from embcalc.usecases.adapters import (
     adapter_weights,
     new_rows,
 )
-from embcalc.usecases.documents import pointer, read_object, require_tokenizer
+from embcalc.usecases.documents import read_object, require_tokenizer
 
 if TYPE_CHECKING:
     from embcalc.checkpoints import Checkpoint
@@ -39,7 +39,6 @@ ID_FILES = ("generation_config.json", "processor_config.json", "preprocessor_con
 """Further files that may state special ids."""
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".npz", ".npy", ".ckpt")
 _NO_WEIGHTS = ("optimizer", "scheduler", "training_args", "rng_state", "tokenizer")
-_LFS = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(slots=True)
@@ -261,8 +260,8 @@ def _weights_problem(
             content = folder.open(name).read(0, 1024)
         except EmbcalcError:
             continue
-        if content.startswith(_LFS):
-            pointers.append(problem_of(name, pointer(name, content)))
+        if is_lfs_pointer(content):
+            pointers.append(problem_of(name, lfs_pointer_error(name, content)))
     problems.found.extend(pointers)
     if not pointers:
         name = file or (_candidates(folder.names()) or ["weights"])[0]
