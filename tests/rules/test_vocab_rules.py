@@ -170,6 +170,11 @@ CASES: dict[str, Case] = {
     "EMB117": Case(
         config(pad_token_id="0"), config(pad_token_id=0), words=('pad_token_id is "0"',)
     ),
+    "EMB118": Case(
+        config(hidden_size=2),
+        config(hidden_size=1),
+        words=("hidden_size is 2", "model.embed_tokens.weight are 1 wide"),
+    ),
     "EMB120": Case(adapter(108), adapter(104), base=Model(), words=("108", "104")),
     "EMB121": Case(rows(100), rows(104), base=Model(), words=("4 fewer",)),
     "EMB122": Case(rows(112), rows(104), base=Model(), words=("8 more",)),

@@ -39,6 +39,7 @@ HEADER_RULES: tuple[Rule[ModelFacts], ...] = (
     ids.tokens_beyond_the_base,
     positions.max_length_beyond_positions,
     configs.config_value_of_wrong_type,
+    sizes.width_differs_from_config,
     rows.adapter_rows_differ_from_base,
     rows.fewer_rows_than_base,
     rows.more_rows_than_base,

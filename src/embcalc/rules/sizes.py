@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from embcalc.core.facts import ModelFacts
 from embcalc.core.findings import Problem, Severity, rule
 from embcalc.core.slices import slice_of
-from embcalc.core.tables import Role
+from embcalc.core.tables import EmbeddingTable, Role
+from embcalc.core.widths import stated_widths
 from embcalc.core.wording import count
 
 CONFIG = "config.json"
+_ONE_RANK = re.compile(r"(consolidated|mp_rank|model_part|tp_rank)\D?\d")
+"""Files of tensor-parallel training: each may hold some columns of every table."""
 
 
 @rule("EMB102", Severity.ERROR, "config", "weights")
@@ -173,6 +177,45 @@ def vocabulary_shard(facts: ModelFacts) -> Iterator[Problem]:
     found = slice_of(facts.tables, facts.vocab_size)
     if found is not None:
         yield found
+
+
+@rule("EMB118", Severity.ERROR, "config", "weights")
+def width_differs_from_config(facts: ModelFacts) -> Iterator[Problem]:
+    """The stored rows are not as wide as the configuration says.
+
+    The model is built with the configuration's width, then loading the stored table fails with
+    "size mismatch for embed_tokens.weight": the configuration is that of a model of another size.
+    Tables that are factorised (ALBERT, ELECTRA, OPT-350m) are judged by embedding_size or
+    word_embed_proj_dim; where a model has several parts, the width of any of them is accepted.
+
+    Fix: take the configuration that belongs to these weights.
+
+    Before:
+        config.json: "hidden_size": 768      model.safetensors: word_embeddings [30522, 384]
+    After:
+        config.json: "hidden_size": 384      model.safetensors: word_embeddings [30522, 384]
+    """
+    table, config = facts.table(Role.TOKEN), facts.config
+    if table is None or config is None or not _width_is_plain(facts, table):
+        return
+    source = config.embedding_source or ""
+    known = stated_widths(facts.document, every_key=not config.known_type)
+    if not source.startswith(f"{CONFIG}:") or table.width in known:
+        return
+    yield Problem(
+        f"{source} is {config.embedding_size:,}, but the rows of {table.name} are "
+        f"{table.width:,} wide",
+        hint="take the config.json that belongs to these weights: loading fails with a size "
+        "mismatch",
+        file=CONFIG,
+    )
+
+
+def _width_is_plain(facts: ModelFacts, table: EmbeddingTable) -> bool:
+    """Whether a table was found by its name, is whole, and holds its weights as they are."""
+    file = table.tensor.file.rpartition("/")[2]
+    whole = not _ONE_RANK.match(file) and facts.shards == 1 and facts.adapter is None
+    return whole and table.recognised == "name" and table.tensor.dtype.is_weight
 
 
 @rule("EMB401", Severity.ERROR, "config", "weights", "head")
