@@ -81,6 +81,20 @@ def test_one_far_larger_number_swallows_no_others(name: str, width: int) -> None
     assert relative(found, np.linalg.norm(stored, axis=1)) < 1e-6
 
 
+@pytest.mark.parametrize("width", [256, 512, 1024, 4096])
+@pytest.mark.parametrize("name", ["F8_E4M3", "F8_E5M2"])
+def test_any_8_bit_number_before_any_other(name: str, width: int) -> None:
+    scalar, _ = EIGHT_BITS[name]
+    finite = np.arange(1, 0x7C, dtype=np.uint8)
+    truths = finite.view(scalar).astype(np.float64) ** 2
+    kernels = kernels_for(BY_NAME[name])
+    values = np.repeat(finite[:, None], width, axis=1)
+    for first, square in zip(finite, truths, strict=True):
+        values[:, 0] = first
+        truth = np.sqrt(square + truths * (width - 1))
+        assert relative(kernels.norms(values), truth) < 1e-6
+
+
 @pytest.mark.parametrize("width", [256, 1024, 4096])
 @pytest.mark.parametrize("name", ["BF16", "F16", "F8_E4M3", "F8_E5M2"])
 def test_one_number_before_many_equal_smaller_ones(name: str, width: int) -> None:

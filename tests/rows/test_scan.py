@@ -179,7 +179,7 @@ def test_a_large_table_is_sampled_for_its_columns(
     from embcalc.rows import columns
 
     monkeypatch.setattr(columns, "_FULL_BYTES", 1 << 18)
-    monkeypatch.setattr(columns, "_PART_BYTES", 1 << 20)
+    monkeypatch.setattr(columns, "_PART_NUMBERS", 1 << 18)
     checkpoint, truth = table(numbers_for("F32", 8000, 128))
     found = scan(checkpoint, "t")
     assert 0 < found.columns.rows < 8000

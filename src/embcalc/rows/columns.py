@@ -13,8 +13,8 @@ from embcalc.rows.kernels import Floats, decoded
 
 _FULL_BYTES = 64 << 20
 """Tables up to this size give all their rows."""
-_PART_BYTES = 8 << 20
-"""Of a larger table, blocks of this size in all count, evenly spread over it."""
+_PART_NUMBERS = 1 << 21
+"""Of a larger table so many numbers count, in rows evenly spread over it."""
 _OUTLIER = 6.0
 """A dimension stands out when its root mean square is this many times the median one."""
 _LEAST_ROWS = 64
@@ -57,7 +57,7 @@ class ColumnSums:
 
     def __init__(self, rows: int, width: int, dtype: DType) -> None:
         size = dtype.nbytes(rows * width)
-        self._every = 1 if size <= _FULL_BYTES else size // _PART_BYTES
+        self._every = 1 if size <= _FULL_BYTES else max(1, rows * width // _PART_NUMBERS)
         self._dtype = dtype
         self._group = max(1, BLOCK_BYTES // max(1, dtype.nbytes(width)))
         self._rows = 0

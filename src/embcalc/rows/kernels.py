@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Dots = Callable[[NDArray[Any]], Floats]
 """Carried values `[n, columns]` to dot products `[n, k]`."""
 Sketch = Callable[[NDArray[Any]], NDArray[Any]]
-"""The same with directions of as few bits as the stored type has, in float32 or float64."""
+"""The same in float32 or float64, as is quicker."""
 
 _Name = Literal["bf16", "f16", "f32", "f64", "e4m3", "e5m2"]
 """How numkong calls a type."""
@@ -227,13 +227,22 @@ class NumkongKernels:
         return product
 
     def sketch(self, directions: Floats) -> Sketch:
-        """Products with directions rounded to the stored type."""
+        """Products with directions rounded to the stored type, or to the wider one."""
         import numkong
 
+        name = _WIDER.get(self._name, self._name)
+        stored = np.ascontiguousarray(directions.astype(_scalar(name)))
         matrix = numkong.dots_pack(
-            self._view(directions.astype(_scalar(self._name))), dtype=self._name
+            numkong.from_pointer(stored.ctypes.data, stored.shape, name, owner=stored), dtype=name
         )
-        return lambda values: np.asarray(numkong.dots_packed(self._view(values), matrix))
+
+        def product(values: NDArray[Any]) -> NDArray[Any]:
+            view = self._view(values)
+            if name != self._name:
+                view = numkong.astype(view, name)
+            return np.asarray(numkong.dots_packed(view, matrix))
+
+        return product
 
     def _view(self, values: NDArray[Any]) -> Any:  # noqa: ANN401 - numkong's has no public type
         """Stored values as numkong's."""
