@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from embcalc.rows.near_duplicates import near_groups
+from embcalc.rows.scan import scan
 from tests.conftest import Run
+from tests.rows.near_truth import near_rows, stored, with_near_ones
 
 pytestmark = pytest.mark.real
 
@@ -53,3 +56,25 @@ def test_wordllama(
     assert table["elements"]["mean"] == pytest.approx(numbers.mean(), abs=1e-9)
     assert table["elements"]["std"] == pytest.approx(numbers.std(), rel=1e-6)
     assert table["elements"]["absmax"] == np.abs(numbers).max()
+
+
+@pytest.mark.parametrize("name", ["minilm", "wordllama"])
+def test_near_duplicates_as_by_all_pairs(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """The table itself has none; then rows are made near-duplicates of others."""
+    path = request.getfixturevalue(name)
+    tensors = load_file(path / "model.safetensors" if path.is_dir() else path)
+    table = max(tensors.values(), key=lambda each: each.shape[0]).astype(np.float64)
+    checkpoint, _ = stored(tmp_path, table)
+    found = scan(checkpoint, "t")
+    assert near_groups(checkpoint, "t", found, found.zero) == ()
+    (tmp_path / "model.safetensors").unlink()
+    rows = with_near_ones(np.random.default_rng(1), table, 2000)
+    checkpoint, numbers = stored(tmp_path, rows)
+    found = scan(checkpoint, "t")
+    groups = near_groups(checkpoint, "t", found, found.zero) or ()
+    truth = near_rows(numbers)
+    listed = {row for group in groups for row in group}
+    assert listed <= truth
+    assert len(listed) >= 0.998 * len(truth) > 3000

@@ -17,7 +17,8 @@ from embcalc.rows import scan as scan_module
 from embcalc.rows.access import chosen_numbers, runs
 from embcalc.rows.fingerprints import bit_keys, identical_groups, same_bits
 from embcalc.rows.health import judge, row_groups, row_set
-from embcalc.rows.neighbourhoods import clusters, near_groups
+from embcalc.rows.near_duplicates import near_groups
+from embcalc.rows.neighbourhoods import clusters
 from embcalc.rows.scan import RowScan, norms_of, scan
 from embcalc.sources import locate
 from tests.rows.scalars import SCALARS, WHOLE

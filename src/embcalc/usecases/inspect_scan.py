@@ -22,7 +22,8 @@ from embcalc.rows.beyond import groups_mask
 from embcalc.rows.fingerprints import identical_groups
 from embcalc.rows.health import Health, judge
 from embcalc.rows.kernels import Floats
-from embcalc.rows.neighbourhoods import FoundCluster, clusters, near_groups
+from embcalc.rows.near_duplicates import near_groups
+from embcalc.rows.neighbourhoods import FoundCluster, clusters
 from embcalc.rows.references import References, categories, find_references
 from embcalc.rows.scan import RowScan, scan
 from embcalc.rows.undertrained import reference_direction
