@@ -335,6 +335,10 @@ def test_nesting_has_an_end() -> None:
             [("position", 1026, 16, 1024), ("position", 1026, 16, 1024)],
         ),
         (
+            {"model_type": "bart", "d_model": 16, "architectures": ["BartForCausalLM"]},
+            [("position", 1026, 16, 1024)],
+        ),
+        (
             {
                 "model_type": "vision-encoder-decoder",
                 "decoder": {"model_type": "mbart", "d_model": 16, "max_position_embeddings": 128},

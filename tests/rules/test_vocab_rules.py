@@ -365,6 +365,10 @@ BY_DESIGN: dict[str, tuple[dict[str, Any], Shapes]] = {
             "model.transformer.wte.new_embedding": (128, 1),
         },
     ),
+    "molmo2": (
+        {"model_type": "molmo2", "text_config": {"vocab_size": 104, "additional_vocab_size": 128}},
+        {EMBED: (232, 1), HEAD: (104, 1)},
+    ),
     "idefics": (
         {"model_type": "idefics", "vocab_size": 104, "additional_vocab_size": 2},
         {EMBED: (104, 1), "model.embed_tokens.additional_embedding.weight": (2, 1)},

@@ -281,6 +281,14 @@ def test_a_head_where_the_class_has_none(tmp_path: Path) -> None:
     assert ("output", 10, 4, False) in _shapes(report)
 
 
+def test_a_class_with_a_head_whose_config_says_nothing_of_tying(tmp_path: Path) -> None:
+    """The class defaults of bros name no tie_word_embeddings; its architecture is what counts."""
+    sizes = {"model_type": "bros", "vocab_size": 10, "hidden_size": 4}
+    assert ("output", 10, 4, False) not in _shapes(embcalc.estimate(_config(tmp_path, **sizes)))
+    path = _config(tmp_path, **sizes, architectures=["BrosForCausalLM"])
+    assert ("output", 10, 4, False) in _shapes(embcalc.estimate(path))
+
+
 def test_unknown_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SourceError) as caught:

@@ -22,6 +22,10 @@ class DesignRows:
     reason: str | None = None
     """Why they differ from V; None where they do not."""
 
+    def allows(self, rows: int) -> bool:
+        """Whether a token table may have so many: some checkpoints store both tables as one."""
+        return self.token_rows is not None and rows - self.token_rows in (0, self.extra_rows)
+
 
 def design_rows(outer: Level, text: Level, vocab_size: int | None) -> DesignRows:
     """The rows by design, for the classes that differ and the keys that say so."""

@@ -80,8 +80,10 @@ def _decoder_table(config: ModelConfig, token: Shape) -> Iterator[Shape]:
 
 
 def _head_of_config(config: ModelConfig, token: Shape) -> Shape | None:
-    no_head = config.known_type and config.tied is None
-    if no_head or expects_head(config.architectures, 0, 0) is False:
+    expected = expects_head(config.architectures, 0, 0)
+    if expected is None:
+        expected = not config.known_type or config.tied is not None
+    if not expected:
         return None
     return config.design.head_rows or token[0], config.head_width or token[1]
 
@@ -173,9 +175,9 @@ def _tying_of(
 
 
 def _rows_against_config(token: EmbeddingTable, config: ModelConfig | None) -> Iterator[str]:
-    expected = config.design.token_rows if config else None
-    if expected is not None and expected != token.rows:
-        yield f"{token.name} has {token.rows:,} rows; the config says {expected:,}"
+    design = config.design if config else None
+    if design and design.token_rows is not None and not design.allows(token.rows):
+        yield f"{token.name} has {token.rows:,} rows; the config says {design.token_rows:,}"
 
 
 def _first(tables: Iterable[EmbeddingTable], role: Role) -> EmbeddingTable | None:

@@ -46,8 +46,10 @@ def side_tables(
 
 
 def _of_its_own(text: Level, listed: tuple[SideDefault, ...]) -> Iterable[SideDefault]:
-    """A class of encoder and decoder lists both; as the decoder of another model it has one."""
-    return dict.fromkeys(listed) if text.path.endswith("decoder.") else listed
+    """A class of encoder and decoder lists both; as a decoder alone it has one."""
+    named = text.document.get("architectures")
+    alone = isinstance(named, list) and any(str(name).endswith("ForCausalLM") for name in named)
+    return dict.fromkeys(listed) if alone or text.path.endswith("decoder.") else listed
 
 
 def _without_positions(text: Level) -> bool:

@@ -54,9 +54,12 @@ def _designed(facts: ModelFacts, rows: int) -> bool:
     config = facts.config
     if config is None:
         return False
-    allowed = {config.design.token_rows, config.encoder_vocab_size}
     both = facts.table(Role.TOKEN) is None
-    return rows in allowed or (both and rows == config.design.head_rows)
+    return (
+        config.design.allows(rows)
+        or rows == config.encoder_vocab_size
+        or (both and rows == config.design.head_rows)
+    )
 
 
 def _table(facts: ModelFacts) -> str:
