@@ -77,6 +77,16 @@ class Duplicate:
     ids: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Merges:
+    """What joins pieces to tokens in a tokenizer.json of type BPE."""
+
+    json: memoryview
+    """The list, as it stands in the file."""
+    prefix: str = ""
+    """What pieces inside a word begin with; the second token of a merge loses it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TokenizerFacts:
     """Everything that text files say about a tokenizer."""
@@ -110,8 +120,12 @@ class TokenizerFacts:
     problems: tuple[FileProblem, ...] = ()
     parts: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Of a tokenizer.json: the JSON of its parts, without the vocabulary."""
+    merges: Merges | None = field(default=None, repr=False)
+    """Of a tokenizer.json, until they are judged: they keep the whole file in memory."""
     unloadable: tuple[Problem, ...] = ()
-    """Parts that the tokenizers library refuses, where it was asked."""
+    """Parts and merges that the tokenizers library refuses, where that was asked."""
+    merges_unread: str | None = None
+    """Why not all merges were judged; None where they were."""
 
     def named_id(self, name: str) -> NamedSpecial | None:
         """The special token of a purpose (`eos_token`), or None."""

@@ -222,11 +222,14 @@ def tokenizer_is_code(facts: ModelFacts) -> Iterator[Problem]:
 
 @rule("EMB309", Severity.ERROR, "tokenizer")
 def tokenizer_cannot_be_loaded(facts: ModelFacts) -> Iterator[Problem]:
-    """The tokenizers library refuses a part of tokenizer.json.
+    """The tokenizers library refuses a part of tokenizer.json, or its merges.
 
     Its vocabulary can be read, so ids are checked; but loading fails, most often with "data did
     not match any variant of untagged enum". Each part is given to the installed library: a part
-    of a newer kind than it knows fails on this machine as well.
+    of a newer kind than it knows fails on this machine as well. "Token `ab` out of vocabulary" is
+    a merge whose tokens, or what becomes of them, the base vocabulary does not have: one was cut
+    down or edited without the other. Of a megabyte of merges and more check-vocab looks at both
+    ends, and check at all.
 
     Fix: take the original model's file, or save the tokenizer again; upgrade tokenizers where the
     file is newer.

@@ -51,6 +51,7 @@ def assemble(folder: Folder, base: BaseRead, settings: Settings, prefix: str) ->
         open_ended=base.open_ended,
         base_holes_by_design=base.holes_by_design,
         parts=base.parts,
+        merges=base.merges,
         problems=tuple(problems),
     )
 

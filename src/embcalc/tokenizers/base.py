@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from embcalc.core.files import Folder
 from embcalc.core.special_ids import SpecialId
-from embcalc.core.tokenizer_facts import Duplicate, EmittedId
+from embcalc.core.tokenizer_facts import Duplicate, EmittedId, Merges
 from embcalc.core.vocabulary import Vocabulary
 
 
@@ -28,6 +28,8 @@ class BaseRead:
     open_ended: bool = False
     """Whether code adds special tokens that no file lists."""
     holes_by_design: bool = False
+    merges: Merges | None = None
+    """Of a tokenizer.json of type BPE."""
     parts: Mapping[str, bytes] = field(default_factory=dict)
     """Of a tokenizer.json: the JSON of its parts, without the vocabulary."""
 

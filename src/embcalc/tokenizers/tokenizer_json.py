@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from embcalc.core.files import Folder
-from embcalc.core.tokenizer_facts import Duplicate, EmittedId
+from embcalc.core.tokenizer_facts import Duplicate, EmittedId, Merges
 from embcalc.core.vocabulary import Declared, TextForm, Vocabulary, append_added, is_in_order
 from embcalc.errors import TokenizerError
 from embcalc.tokenizers.base import BaseRead
@@ -41,6 +41,8 @@ class _AddedToken(msgspec.Struct, gc=False):
 class _Model(msgspec.Struct):
     vocab: dict[str, int] | list[tuple[str, float]]
     type: str | None = None
+    merges: msgspec.Raw = _NULL
+    continuing_subword_prefix: msgspec.Raw = _NULL
 
 
 class _Tokenizer(msgspec.Struct):
@@ -101,6 +103,7 @@ def read_tokenizer_json(folder: Folder, name: str) -> BaseRead:
         emitted=tuple(_emitted(document, name)),
         duplicates=() if in_order else _twice(content, name, listed, base),
         parts=_parts(document),
+        merges=_merges(document.model),
     )
 
 
@@ -113,6 +116,13 @@ def _parts(document: _Tokenizer) -> dict[str, bytes]:
     if document.model.type not in (None, "Unigram"):
         parts["model"] = msgspec.json.encode({"type": document.model.type, **_ANY_MODEL})
     return parts
+
+
+def _merges(model: _Model) -> Merges | None:
+    if model.type != "BPE" or model.merges is _NULL:
+        return None
+    prefix = msgspec.json.decode(model.continuing_subword_prefix)
+    return Merges(memoryview(model.merges), prefix if isinstance(prefix, str) else "")
 
 
 def _base(vocab: dict[str, int] | list[tuple[str, float]]) -> dict[str, int]:

@@ -66,7 +66,7 @@ def check_model(
 
 
 def _gathered(model: str, options: CheckOptions) -> Gathered:
-    own = gather_opened(model, options.tokenizer, weights=options.weights)
+    own = gather_opened(model, options.tokenizer, weights=options.weights, every_merge=True)
     base, against = (
         gather(address, weights=options.weights) if address else None
         for address in (options.base, options.against)

@@ -13,6 +13,7 @@ from embcalc.core.reports.check import CheckFacts, CheckReport
 from embcalc.errors import UsageError
 from embcalc.rules import HEADER_RULES, RULES
 from embcalc.rules.checkpoint_files import broken_checkpoint_files, untidy_checkpoint_files
+from embcalc.rules.tokenizer_files import tokenizer_cannot_be_loaded
 from embcalc.usecases.gather import gather
 
 
@@ -70,11 +71,14 @@ def check_vocab(model: str | PathLike[str], options: CheckOptions | None = None)
 
 def skipped_in_part(facts: ModelFacts, selection: Selection) -> tuple[Skipped, ...]:
     """Rules that ran without all that they look at."""
-    reason = facts.headers_unread
-    if reason is None:
-        return ()
-    codes = (one.code for one in (broken_checkpoint_files, untidy_checkpoint_files))
-    return tuple(Skipped(code, reason) for code in codes if selection.takes(code))
+    about = (
+        (broken_checkpoint_files, facts.headers_unread),
+        (untidy_checkpoint_files, facts.headers_unread),
+        (tokenizer_cannot_be_loaded, facts.tokenizer.merges_unread),
+    )
+    return tuple(
+        Skipped(one.code, reason) for one, reason in about if reason and selection.takes(one.code)
+    )
 
 
 def wanted_rules(facts: ModelFacts) -> tuple[Rule[ModelFacts], ...]:

@@ -22,6 +22,7 @@ from embcalc.errors import EmbcalcError, SourceError
 from embcalc.sources import Located, locate
 from embcalc.tokenizers import is_tokenizer_file, read_tokenizer
 from embcalc.tokenizers.loadable import unloadable_parts
+from embcalc.tokenizers.merges import sampled, unloadable_merges
 from embcalc.tokenizers.settings import problem_of
 from embcalc.usecases.adapters import (
     ADAPTER_CONFIG,
@@ -77,7 +78,9 @@ def gather(address: str, tokenizer: str | None = None, *, weights: bool = True) 
     return gather_opened(address, tokenizer, weights=weights).facts
 
 
-def gather_opened(address: str, tokenizer: str | None = None, *, weights: bool = True) -> Gathered:
+def gather_opened(
+    address: str, tokenizer: str | None = None, *, weights: bool = True, every_merge: bool = False
+) -> Gathered:
     """Read what text files and tensor headers of a model say, and keep the checkpoint open.
 
     A file that is broken becomes a problem of the facts; the others are read all the same.
@@ -86,6 +89,7 @@ def gather_opened(address: str, tokenizer: str | None = None, *, weights: bool =
         address: a local path, a hub id or another address.
         tokenizer: address of the tokenizer; None takes the one beside the model.
         weights: whether tensor headers are read.
+        every_merge: whether all merges of a tokenizer are looked at, however many.
 
     Raises:
         SourceError: the address leads nowhere, or to nothing that says anything.
@@ -103,7 +107,7 @@ def gather_opened(address: str, tokenizer: str | None = None, *, weights: bool =
         config_absent=absent,
         other_ids=tuple(_other_ids(place.folder, problems, wrong)),
         wrong_values=tuple(wrong),
-        tokenizer=_tokenizer(place, tokenizer),
+        tokenizer=_judged(_tokenizer(place, tokenizer), every_merge=every_merge),
     )
     facts, checkpoint = _with_weights(facts, place, problems, weights=weights)
     facts = replace(facts, problems=tuple(problems.found))
@@ -144,17 +148,26 @@ def _tokenizer(place: Located, tokenizer: str | None) -> TokenizerFacts:
         words = locate(tokenizer)
         facts = read_tokenizer(words.folder, words.file)
         require_tokenizer(facts, tokenizer)
-        return _judged(facts)
+        return facts
     file = place.file or ""
     own = file if is_tokenizer_file(file) or file.endswith(".gguf") else None
-    return _judged(read_tokenizer(place.folder, own))
+    return read_tokenizer(place.folder, own)
 
 
-def _judged(facts: TokenizerFacts) -> TokenizerFacts:
-    """Ask the tokenizers library whether it loads what was read."""
-    if facts.vocabulary is None or not facts.parts:
+def _judged(facts: TokenizerFacts, *, every_merge: bool) -> TokenizerFacts:
+    """Find out whether the tokenizers library loads what was read."""
+    vocabulary, merges = facts.vocabulary, facts.merges
+    if vocabulary is None or not facts.parts:
         return facts
-    return replace(facts, unloadable=tuple(unloadable_parts(facts.parts, facts.vocabulary.file)))
+    parts = unloadable_parts(facts.parts, vocabulary.file)
+    wrong = unloadable_merges(merges, vocabulary.base, vocabulary.file, every=every_merge)
+    unread = "the merges in full: embcalc check reads them"
+    return replace(
+        facts,
+        unloadable=(*parts, *wrong),
+        merges=None,
+        merges_unread=unread if sampled(merges) and not every_merge else None,
+    )
 
 
 def _document(folder: Folder, name: str, problems: _Problems) -> dict[str, Any] | None:
