@@ -10,21 +10,31 @@ from numpy.typing import NDArray
 
 from embcalc.core.blocks import RowBlock
 from embcalc.core.dtypes import BY_NAME
-from embcalc.rows.neighbors import Metric, Nearest, RowPass, Search, mean_row, nearest
-from embcalc.rows.parallel import SHARE_BYTES, shares
+from embcalc.rows.judge import Metric
+from embcalc.rows.neighbors import MANY, Nearest, Search, nearest
+from embcalc.rows.parallel import SHARE_BYTES, RowPass, shares
 
 KINDS: dict[str, Any] = {
     "F32": np.float32,
     "F64": np.float64,
     "F16": np.float16,
     "BF16": ml_dtypes.bfloat16,
+    "F8_E4M3": ml_dtypes.float8_e4m3fn,
+    "F8_E5M2": ml_dtypes.float8_e5m2,
 }
 
 
+def carried(table: NDArray[Any]) -> NDArray[Any]:
+    """As readers give them: bits of what numpy does not know."""
+    if table.dtype.kind == "f" and table.dtype.type.__module__ == "numpy":
+        return table
+    return table.view(f"u{table.itemsize}") if table.dtype.kind != "i" else table
+
+
 def blocks(table: NDArray[Any], dtype: str, size: int = 37) -> Iterator[RowBlock]:
-    carried = table.view(np.uint16) if dtype == "BF16" else table
-    for start in range(0, len(carried), size):
-        yield RowBlock(start, carried[start : start + size].copy(), BY_NAME[dtype])
+    bits = carried(table)
+    for start in range(0, len(bits), size):
+        yield RowBlock(start, bits[start : start + size].copy(), BY_NAME[dtype])
 
 
 def find(table: NDArray[Any], dtype: str, query: NDArray[Any], **options: Any) -> Nearest:
@@ -36,13 +46,6 @@ def find(table: NDArray[Any], dtype: str, query: NDArray[Any], **options: Any) -
 
     rows = RowPass(stream=read, shares=shares(len(table), SHARE_BYTES // 1000, 3), workers=3)
     return nearest(rows, read, Search(query=query.astype(np.float64), **options))
-
-
-def whole(table: NDArray[Any], dtype: str) -> RowPass:
-    def stream(rows: range | None) -> Iterator[RowBlock]:
-        return blocks(table if rows is None else table[rows.start : rows.stop], dtype)
-
-    return RowPass(stream=stream, shares=[range(len(table))])
 
 
 def brute(
@@ -140,8 +143,7 @@ def test_centring_is_exact_too() -> None:
     rng = np.random.default_rng(3)
     table = (rng.normal(0, 0.05, (2000, 48)) + 2).astype(np.float16)
     exact = table.astype(np.float64)
-    mean = mean_row(whole(table, "F16"))
-    assert np.allclose(mean, exact.mean(axis=0), rtol=1e-12)
+    mean = exact.mean(axis=0)
     table[40] = mean
     exact = table.astype(np.float64)
     found = find(table, "F16", exact[7] - mean, mean=mean)
@@ -157,15 +159,57 @@ def test_a_dtype_without_a_kernel() -> None:
     assert found.rows.tolist() == brute(exact, exact[4], Metric.COSINE, set())[0]
 
 
-def test_the_mean_of_nothing() -> None:
-    with pytest.raises(ValueError, match="finite"):
-        mean_row(whole(np.full((3, 2), np.nan, np.float32), "F32"))
+@pytest.mark.parametrize("metric", list(Metric))
+@pytest.mark.parametrize("dtype", list(KINDS))
+@pytest.mark.parametrize("shared", [0.0, 0.3, 20.0])
+def test_centred_equals_brute_force_in_float64(metric: Metric, dtype: str, shared: float) -> None:
+    """Far from the origin, what a fast pass knows of centred rows is little or nothing."""
+    rng = np.random.default_rng(11)
+    table = (rng.normal(0, 0.25, (2500, 80)) + shared).astype(KINDS[dtype])
+    table[7] = 0
+    exact = table.astype(np.float64)
+    mean = exact.mean(axis=0)
+    query = exact[50] - mean
+    skip = np.zeros(2500, np.bool_)
+    skip[50] = True
+    found = find(table, dtype, query, metric=metric, mean=mean, skip=skip)
+    rows, scores = brute(exact - mean, query, metric, {50})
+    assert np.allclose(found.scores, scores, rtol=1e-11, atol=1e-11)
+    # Of rows that equal each other brute force rounds some sums otherwise.
+    assert shared == 20 or found.rows.tolist() == rows
+    assert found.undefined == 0
 
 
-def test_mean_skips_rows_that_are_not_finite() -> None:
-    table = np.ones((4, 2), np.float32)
-    table[2, 0] = np.nan
-    assert mean_row(whole(table, "F32")).tolist() == [1.0, 1.0]
+@pytest.mark.parametrize("metric", list(Metric))
+def test_bounds_too_wide_to_be_of_use(metric: Metric) -> None:
+    """More rows than are worth asking one by one: they are judged again in float64."""
+    rng = np.random.default_rng(12)
+    table = (rng.normal(0, 1e-3, (MANY + 2000, 16)) + 8).astype(np.float32)
+    exact = table.astype(np.float64)
+    mean = exact.mean(axis=0)
+    found = find(table, "F32", exact[3] - mean, metric=metric, mean=mean)
+    rows, scores = brute(exact - mean, exact[3] - mean, metric, set())
+    assert found.rows.tolist() == rows
+    assert np.allclose(found.scores, scores, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+@pytest.mark.parametrize("dtype", ["F8_E4M3", "F8_E5M2", "BF16"])
+@pytest.mark.parametrize("centred", [False, True])
+def test_rows_of_short_floats_that_are_not_numbers(
+    metric: Metric, dtype: str, centred: bool
+) -> None:
+    rng = np.random.default_rng(13)
+    table = rng.normal(0, 1, (300, 40)).astype(KINDS[dtype])
+    table[[4, 9, 17], [0, 39, 5]] = np.nan
+    carried(table)[9] |= 1 << (8 * table.itemsize - 1)
+    exact = table.astype(np.float64)
+    finite = ~np.isnan(exact.sum(axis=1))
+    mean = exact[finite].mean(axis=0) if centred else None
+    found = find(table, dtype, exact[0], metric=metric, mean=mean)
+    rest = np.where(finite[:, None], exact - (0 if mean is None else mean), 0)
+    assert found.rows.tolist() == brute(rest, exact[0], metric, {4, 9, 17})[0]
+    assert found.undefined == 3
 
 
 @pytest.mark.parametrize("dtype", list(KINDS))
@@ -173,10 +217,10 @@ def test_mean_skips_rows_that_are_not_finite() -> None:
 def test_unaligned_rows(dtype: str, metric: Metric) -> None:
     """A file may store its numbers at any byte."""
     table = np.random.default_rng(0).normal(0, 1, (100, 16)).astype(KINDS[dtype])
-    carried = table.view(np.uint16) if dtype == "BF16" else table
-    shifted = np.frombuffer(b"x" + carried.tobytes(), np.uint8)[1:].view(carried.dtype)
-    shifted = shifted.reshape(carried.shape)
-    assert not shifted.flags.aligned
+    bits = carried(table)
+    shifted = np.frombuffer(b"x" + bits.tobytes(), np.uint8)[1:].view(bits.dtype)
+    shifted = shifted.reshape(bits.shape)
+    assert shifted.itemsize == 1 or not shifted.flags.aligned
 
     def read(rows: range | None) -> Iterator[RowBlock]:
         part = shifted if rows is None else shifted[rows.start : rows.stop]

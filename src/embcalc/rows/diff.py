@@ -11,7 +11,7 @@ import numpy as np
 from embcalc.core.blocks import RowBlock
 from embcalc.core.decode import to_float64
 from embcalc.rows.exact import exact_norms, scaled_rows
-from embcalc.rows.neighbors import FIRST_COLUMNS, KERNELS, SAFE_NORMS
+from embcalc.rows.judge import FIRST_COLUMNS, KERNELS, SAFE_NORMS
 from embcalc.rows.select import aligned_rows, numbers
 
 if TYPE_CHECKING:

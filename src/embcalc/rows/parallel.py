@@ -9,6 +9,7 @@ from threading import Lock
 from typing import TypeVar
 
 from embcalc.core.progress import Progress
+from embcalc.rows.select import RowReader
 
 Share = TypeVar("Share")
 Result = TypeVar("Result")
@@ -24,6 +25,18 @@ def shares(rows: int, row_bytes: int, workers: int) -> list[range]:
     """
     step = max(1, SHARE_BYTES // max(1, row_bytes)) if workers > 1 else max(1, rows)
     return [range(start, min(rows, start + step)) for start in range(0, rows, step)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowPass:
+    """How to read all rows of a table once."""
+
+    stream: RowReader
+    """Streams the rows of a share."""
+    shares: Sequence[range]
+    """All rows, in order."""
+    workers: int = 1
+    """Threads that read a share each."""
 
 
 def in_threads(

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from embcalc.core.blocks import RowBlock
     from embcalc.core.tables import EmbeddingTable
-    from embcalc.rows.neighbors import Nearest, RowPass
+    from embcalc.rows.neighbors import Nearest
+    from embcalc.rows.parallel import RowPass
 
 METRICS = ("cosine", "euclidean", "dot")
 TABLES = ("token", "output")
@@ -206,7 +207,9 @@ def _search(  # noqa: PLR0913, PLR0917 - what to search, how, and who hears of i
     skip: NDArray[np.bool_],
     progress: Progress,
 ) -> Nearest:
-    from embcalc.rows.neighbors import Metric, Search, mean_row, nearest
+    from embcalc.rows.judge import Metric
+    from embcalc.rows.mean import mean_row
+    from embcalc.rows.neighbors import Search, nearest
 
     rows = _query_rows(model, table, query)
     mean = mean_row(_pass(model, table, "mean", progress)) if wish.center else None
@@ -247,8 +250,7 @@ def _sum(rows: NDArray[np.float64], query: Sequence[QueryToken]) -> NDArray[np.f
 
 def _pass(model: Model, table: EmbeddingTable, label: str, progress: Progress) -> RowPass:
     """All rows of the table, shared out among threads, with progress."""
-    from embcalc.rows.neighbors import RowPass
-    from embcalc.rows.parallel import Meter, shares
+    from embcalc.rows.parallel import Meter, RowPass, shares
 
     meter = Meter(label, table.rows, table.tensor.nbytes, progress)
 
