@@ -139,7 +139,7 @@ def _page_aligned(size: int) -> memoryview:
 
     raw = np.empty(size + mmap.PAGESIZE, np.uint8)
     skipped = -raw.ctypes.data % mmap.PAGESIZE
-    return memoryview(raw)[skipped : skipped + size]
+    return raw.data[skipped : skipped + size]
 
 
 class LocalFolder:
