@@ -92,6 +92,7 @@ class Judge:
         """
         held = BY_NAME[WIDER.get(dtype.name, dtype.name)]
         fast = held.name in KERNELS and not isinstance(kernels_for(held), NumpyKernels)
+        fast &= target.query.size > 0
         self._dtype = dtype
         self._unit = UNITS.get(dtype.name) if fast and not exactly else None
         self._rank_unit = 1.0
