@@ -9,7 +9,7 @@ import numpy as np
 
 from embcalc.checkpoints.base import BLOCK_BYTES, RowBlock
 from embcalc.checkpoints.messages import shown
-from embcalc.core.blocks import STORED_SCALARS
+from embcalc.core.blocks import stored_bytes
 from embcalc.core.decode import CARRIERS, to_float32
 from embcalc.core.dtypes import BY_NAME
 from embcalc.core.files import Buffer, File
@@ -50,8 +50,7 @@ def row_blocks(
         if len(rows):
             yield RowBlock(row, np.empty((len(rows), 0), carrier), tensor.dtype)
         return
-    stored = STORED_SCALARS * tensor.dtype.bits // 8 if tensor.dtype.bits >= 8 else BLOCK_BYTES
-    per_block = max(1, stored // row_bytes)
+    per_block = max(1, stored_bytes(tensor.dtype.bits) // row_bytes)
     first = start + rows.start * row_bytes
     for piece in file.stream(first, len(rows) * row_bytes, per_block * row_bytes):
         values = np.frombuffer(piece, carrier.newbyteorder(">") if swap else carrier)

@@ -14,10 +14,18 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 18
 """Bytes of a block of rows: small enough to stay in a core's cache, large enough to amortise
 the call."""
-STORED_SCALARS = 1 << 20
-"""Scalars of a block whose values are taken as they are stored: 2 MiB of BF16. Nothing is decoded
-that would have to stay in the cache of one core, so it may fill a part of the cache that all share:
-what threads lose by waiting for the lock of the interpreter, they lose by the block."""
+_STORED_BYTES, _STORED_SCALARS = 2 << 20, 1 << 20
+"""A block of values that are taken as they are stored has at least so many of either.
+
+Nothing is decoded that would have to stay in the cache of one core, so it may fill a part of the
+cache that all share: what threads lose by waiting for the lock of the interpreter, they lose by the
+block.
+"""
+
+
+def stored_bytes(bits: int) -> int:
+    """Bytes of a block of scalars of so many bits whose values are taken as they are stored."""
+    return max(_STORED_BYTES, _STORED_SCALARS * bits // 8) if bits >= 8 else BLOCK_BYTES
 
 
 @dataclass(frozen=True, slots=True)
