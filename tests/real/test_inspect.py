@@ -78,3 +78,21 @@ def test_near_duplicates_as_by_all_pairs(
     listed = {row for group in groups for row in group}
     assert listed <= truth
     assert len(listed) >= 0.998 * len(truth) > 3000
+
+
+@pytest.mark.parametrize("kernels", ["", "numpy"])
+def test_the_collapsed_rows_of_minilm(
+    run: Callable[..., Run], minilm: Path, monkeypatch: pytest.MonkeyPatch, kernels: str
+) -> None:
+    """Its unused rows and characters that no text had lie around one direction."""
+    monkeypatch.setenv("EMBCALC_KERNELS", kernels)
+    document = run("inspect", minilm / "model.safetensors", "--format", "json").json
+    (cluster,) = document["tables"][0]["clusters"]
+    table = load_file(minilm / "model.safetensors")["embeddings.word_embeddings.weight"]
+    units = table / np.linalg.norm(table.astype(np.float64), axis=1, keepdims=True)
+    near = np.arange(1, 995)
+    for _ in range(8):
+        middle = units[near].mean(axis=0)
+        near = np.flatnonzero(units @ (middle / np.linalg.norm(middle)) > 0.9)
+    assert cluster["count"] == pytest.approx(len(near), rel=0.02)
+    assert 700 < cluster["count"] - cluster["used"] <= 994

@@ -28,6 +28,9 @@ _HUDDLE = 0.75
 of unrelated ones 2."""
 _READ = 64
 """Rows of a huddle that are read for its middle."""
+_ROUNDS = 2
+_SETTLED = 1024
+"""Rows that a middle is taken from in each round, after which it hardly moves."""
 _PAIR_COSINE = 0.8
 """Rows within cosine 0.9 of a middle have 0.81 with each other."""
 
@@ -41,6 +44,11 @@ class FoundCluster:
     """The row nearest to the centre."""
     cosine: float
     """Median cosine to the centre."""
+
+
+def least_of_cluster(rows: int) -> int:
+    """Rows that make a cluster of a table of so many."""
+    return max(MIN_CLUSTER_ROWS, int(rows * MIN_CLUSTER_SHARE))
 
 
 def clusters(source: RowSource, name: str, scan: RowScan) -> tuple[FoundCluster, ...]:
@@ -57,7 +65,7 @@ def clusters(source: RowSource, name: str, scan: RowScan) -> tuple[FoundCluster,
     if scan.signatures is None:
         return ()
     found: list[FoundCluster] = []
-    least = max(MIN_CLUSTER_ROWS, int(len(scan.norms) * MIN_CLUSTER_SHARE))
+    least = least_of_cluster(len(scan.norms))
     free = np.isfinite(scan.norms) & (scan.norms > 0)
     pool = _Pool.of(scan.signatures.coordinates, np.flatnonzero(free))
     for _ in range(_MOST_TRIES):
@@ -68,7 +76,7 @@ def clusters(source: RowSource, name: str, scan: RowScan) -> tuple[FoundCluster,
         if centre is None:
             pool.leave_out(huddle[:1])
             continue
-        cosines = cosines_to(source, name, scan, centre)
+        cosines = _settled(source, name, scan, centre, free)
         near = (cosines > CLUSTER_COSINE) & free
         free &= ~near
         pool.leave_out(np.append(np.flatnonzero(near), huddle[0]))
@@ -81,6 +89,27 @@ def clusters(source: RowSource, name: str, scan: RowScan) -> tuple[FoundCluster,
                 )
             )
     return tuple(found)
+
+
+def _settled(
+    source: RowSource, name: str, scan: RowScan, centre: Floats, free: NDArray[np.bool_]
+) -> Floats:
+    """Cosines of all rows to the middle of the rows that are near to a first guess of it."""
+    for _ in range(_ROUNDS):
+        cosines = cosines_to(source, name, scan, centre)
+        near = np.flatnonzero((cosines > CLUSTER_COSINE) & free)
+        if not len(near):
+            return cosines
+        units = _units(source, name, near[:: -(-len(near) // _SETTLED)])
+        centre = units.mean(axis=0)
+    return cosines_to(source, name, scan, centre)
+
+
+def _units(source: RowSource, name: str, rows: NDArray[np.int64]) -> Floats:
+    """Rows of length 1."""
+    numbers, _ = scaled_rows(chosen_numbers(source, name, rows.tolist()))
+    units: Floats = numbers / row_lengths(numbers)[:, None]
+    return units
 
 
 class _Pool:
@@ -120,8 +149,7 @@ class _Pool:
 
 def _middle(source: RowSource, name: str, huddle: NDArray[np.int64]) -> Floats | None:
     """The mean of the rows that point one way among some; None where too few do."""
-    numbers, _ = scaled_rows(chosen_numbers(source, name, huddle.tolist()))
-    units: Floats = numbers / row_lengths(numbers)[:, None]
+    units = _units(source, name, huddle)
     near = units @ units.T > _PAIR_COSINE
     best = int(np.argmax(np.count_nonzero(near, axis=1)))
     if np.count_nonzero(near[best]) <= _PARTNERS:

@@ -19,7 +19,6 @@ from embcalc.rows.exact import row_norms
 from embcalc.rows.fingerprints import bit_keys
 from embcalc.rows.kernels import Dots, Floats, Kernels, kernels_for
 from embcalc.rows.parallel import Meter, in_threads
-from embcalc.rows.sample import SAMPLE_ROWS, Kept, Sample, every_so_many, joined
 from embcalc.rows.signatures import SignatureMaker, Signatures
 
 PARALLEL_BYTES = 32 << 20
@@ -68,7 +67,6 @@ class RowScan(RowHealth):
     """None for tables too narrow for directions to tell rows apart."""
     projections: Floats
     """Products with the directions that were asked for, `[rows, k]`."""
-    sample: Sample
     elements: Elements
     columns: Columns
 
@@ -223,8 +221,6 @@ class _Tally:
     def __init__(self, rows: _Rows) -> None:
         self.absmax = 0.0
         self.columns = ColumnSums(len(rows.norms), rows.width, rows.dtype)
-        self.sample: list[Kept] = []
-        self._step = max(1, len(rows.norms) // SAMPLE_ROWS)
 
     def add(self, rows: _Rows, block: RowBlock) -> None:
         """Take in one block."""
@@ -241,9 +237,6 @@ class _Tally:
             rows.signatures.project(here, values)
         self.absmax = max(self.absmax, block_absmax(values, dtype))
         self.columns.add(block, nonfinite)
-        kept = every_so_many(block.start, values, self._step)
-        if kept is not None:
-            self.sample.append(kept)
 
 
 def _read_part(checkpoint: RowSource, name: str, part: range, rows: _Rows, meter: Meter) -> _Tally:
@@ -268,7 +261,6 @@ def _result(rows: _Rows, tallies: list[_Tally]) -> RowScan:
     for other in tallies[1:]:
         sums.merge(other.columns)
     columns = sums.finish()
-    sample = joined([part for tally in tallies for part in tally.sample], rows.norms, rows.dtype)
     absmax = max(tally.absmax for tally in tallies)
     return RowScan(
         norms=rows.norms,
@@ -276,7 +268,6 @@ def _result(rows: _Rows, tallies: list[_Tally]) -> RowScan:
         keys=rows.keys,
         signatures=None if rows.signatures is None else rows.signatures.finish(),
         projections=rows.projections,
-        sample=sample,
         elements=Elements.from_rows(rows.norms[finite], columns, rows.width, absmax),
         columns=columns,
         dtype=rows.dtype,

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from embcalc.core.display import quoted
 from embcalc.core.findings import Severity
 from embcalc.core.magnitudes import SWAPPED_SCALE
-from embcalc.core.reports.inspect import LISTED, RowFinding, TableReport
+from embcalc.core.reports.inspect import LISTED, Cluster, RowFinding, TableReport
 from embcalc.core.tying import Tying
 from embcalc.rows.health import NEAR_ZERO_RULE, OUTLIER_RULE
+from embcalc.rows.neighbourhoods import least_of_cluster
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _BY_DIRECTION = ("near-duplicate", "cluster", "near-zero", "outlier", "undertrained")
@@ -187,19 +188,29 @@ def _near_duplicate(table: TableReport) -> Iterator[RowFinding]:
 def _cluster(table: TableReport) -> Iterator[RowFinding]:
     for cluster in table.clusters:
         share = cluster.count / table.rows
+        # Tokens among rows that nobody trained are under-trained, which is told as that.
+        many = cluster.used >= max(cluster.count / 2, least_of_cluster(table.rows))
         yield RowFinding(
             name="cluster",
-            severity=Severity.WARNING if cluster.used else Severity.NOTE,
+            severity=Severity.WARNING if many else Severity.NOTE,
             message=f"{_rows(cluster.count)} ({share:.1%}) point the same way (cosine above 0.9"
             f" to their middle); nearest to it is row {cluster.nearest}"
             + (f" {quoted(cluster.token)}" if cluster.token else "")
-            + ("" if cluster.used else ": all of them padding or reserved"),
+            + _unused(cluster),
             hint="collapsed rows say the same to the model: too little text had these tokens"
-            if cluster.used
+            if many
             else None,
             tensor=table.tensor,
             rows=cluster.rows,
         )
+
+
+def _unused(cluster: Cluster) -> str:
+    """How many rows of a cluster no text can have trained."""
+    unused = cluster.count - cluster.used
+    if not cluster.used:
+        return ": all of them padding or reserved"
+    return f"; {unused:,} of them are padding or reserved" if unused else ""
 
 
 def _padding(table: TableReport) -> Iterator[RowFinding]:
