@@ -52,6 +52,21 @@ def test_codes_and_names_are_unique() -> None:
     assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES)
 
 
+def test_a_row_a_rule(run: Callable[..., Run]) -> None:
+    lines = run("explain", "--format", "csv").out.splitlines()
+    assert lines[:2] == [
+        "code,name,severity,summary",
+        "EMB101,token-without-row,error,A token's id lies past the last embedding row.",
+    ]
+    assert len(lines) == 1 + len(RULES)
+    rows = run("explain", "emb101", "--format", "markdown").out.splitlines()
+    assert rows == [
+        "| rule | name | severity | checks |",
+        "| --- | --- | --- | --- |",
+        "| EMB101 | token-without-row | error | A token's id lies past the last embedding row. |",
+    ]
+
+
 def test_json(run: Callable[..., Run], tmp_path: Path) -> None:
     every = run("explain", "--format", "json").json
     assert every["schema"] == "embcalc/explain/v1"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from embcalc.cli.options import Format, FormatOption, OutputOption
+from embcalc.cli.options import OutputOption, RowsFormat, RowsFormatOption
 from embcalc.cli.output import deliver
 from embcalc.cli.rendering import rendered
 
@@ -14,7 +14,7 @@ def explain(
         str | None,
         typer.Argument(metavar="CODE", help="A rule's code or name. [default: list all rules]"),
     ] = None,
-    output_format: FormatOption = Format.TEXT,
+    output_format: RowsFormatOption = RowsFormat.TEXT,
     output: OutputOption = None,
 ) -> None:
     """Say what a rule checks, why, and how to fix it.

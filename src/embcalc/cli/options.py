@@ -113,6 +113,5 @@ class FindingsFormat(StrEnum):
 
 
 _FORMAT = "Format of the result."
-FormatOption = Annotated[Format, typer.Option("--format", help=_FORMAT)]
 RowsFormatOption = Annotated[RowsFormat, typer.Option("--format", help=_FORMAT)]
 FindingsFormatOption = Annotated[FindingsFormat, typer.Option("--format", help=_FORMAT)]
