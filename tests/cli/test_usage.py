@@ -64,9 +64,9 @@ WRONG = {
         "--fail-on cannot be 'all'",
         "write changed or shape; see 'embcalc diff --help'",
     ),
-    "inspect m --format mark": (
+    "lookup m --format mark": (
         "--format cannot be 'mark'",
-        "did you mean markdown? write text, json, csv or markdown; see 'embcalc inspect --help'",
+        "did you mean markdown? write text, json, csv or markdown; see 'embcalc lookup --help'",
     ),
     "neighbors m x -k ten": (
         "--top 'ten' is no whole number",

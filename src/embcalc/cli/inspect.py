@@ -10,9 +10,9 @@ from embcalc.cli.exit_codes import ExitCode
 from embcalc.cli.numbers import number
 from embcalc.cli.options import (
     CacheOption,
+    FindingsFormat,
+    FindingsFormatOption,
     OutputOption,
-    RowsFormat,
-    RowsFormatOption,
     TensorOption,
     TokenizerOption,
 )
@@ -67,7 +67,7 @@ def inspect(
     plot: Plot = None,
     html: Html = None,
     fail_on: FailOn = None,
-    output_format: RowsFormatOption = RowsFormat.TEXT,
+    output_format: FindingsFormatOption = FindingsFormat.TEXT,
     _cache: CacheOption = False,
     output: OutputOption = None,
 ) -> None:
@@ -97,7 +97,7 @@ def inspect(
     files = InspectFiles(export=export, plot=plot, html=html)
     files.require(len(models))
     require_distinct(export, plot, html, output)
-    if len(models) > 1 and rows and output_format is not RowsFormat.JSON:
+    if len(models) > 1 and rows and output_format is not FindingsFormat.JSON:
         raise UsageError(
             f"--rows has no effect on several checkpoints in {output_format.value}",
             hint="inspect one of them, or add --format json",

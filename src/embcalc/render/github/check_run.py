@@ -5,9 +5,7 @@ from __future__ import annotations
 from embcalc.core.findings import Finding, Severity
 from embcalc.core.reports.check_run import CheckedModel, CheckRun
 from embcalc.core.wording import count
-from embcalc.render.github.commands import command
-
-_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+from embcalc.render.github.commands import COMMANDS, command, joined
 
 
 def render(run: CheckRun) -> str:
@@ -19,7 +17,7 @@ def render(run: CheckRun) -> str:
     pairs = sorted(run.pairs(), key=lambda pair: order.index(pair[1].severity))
     lines = [
         command(
-            "error", {"title": f"{item.model} cannot be checked"}, _joined(item.error, item.hint)
+            "error", {"title": f"{item.model} cannot be checked"}, joined(item.error, item.hint)
         )
         for item in run.unreadable
     ]
@@ -34,12 +32,7 @@ def _annotation(model: CheckedModel, finding: Finding) -> str:
         "line": "1" if path else None,
         "title": f"{finding.rule} {finding.name} ({model.report.model})",
     }
-    return command(_COMMANDS[finding.severity], properties, _joined(finding.message, finding.hint))
-
-
-def _joined(message: str, hint: str | None) -> str:
-    first = " ".join(message.splitlines())
-    return first if hint is None else f"{first}\n{' '.join(hint.splitlines())}"
+    return command(COMMANDS[finding.severity], properties, joined(finding.message, finding.hint))
 
 
 def _summary(run: CheckRun) -> str:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from embcalc.core.findings import Severity
 from embcalc.render.layout import safe
+
+COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+"""The command that shows a finding."""
+
+
+def joined(message: str, hint: str | None) -> str:
+    """A message in one line, and its hint in the next."""
+    first = " ".join(message.splitlines())
+    return first if hint is None else f"{first}\n{' '.join(hint.splitlines())}"
 
 
 def command(name: str, properties: Mapping[str, str | None], message: str) -> str:

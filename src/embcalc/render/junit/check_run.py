@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from embcalc.core.findings import Finding, Severity
 from embcalc.core.reports.check_run import CheckedModel, CheckRun, Unreadable
+from embcalc.render.junit.document import counted, document
 from embcalc.render.layout import safe
 from embcalc.rules import RULES
 
@@ -25,10 +26,7 @@ def render(run: CheckRun) -> str:
         _suite(root, model)
     for item in run.unreadable:
         _unreadable_suite(root, item)
-    for count in ("tests", "failures", "errors", "skipped"):
-        root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
-    indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+    return document(root)
 
 
 def _suite(root: Element, model: CheckedModel) -> None:
@@ -40,7 +38,7 @@ def _suite(root: Element, model: CheckedModel) -> None:
     for skipped in report.skipped:
         case = _case(suite, report.model, skipped.rule)
         SubElement(case, "skipped", message=safe(skipped.reason))
-    _count(suite)
+    counted(suite)
 
 
 def _case(suite: Element, model: str, code: str) -> Element:
@@ -73,10 +71,4 @@ def _unreadable_suite(root: Element, item: Unreadable) -> None:
     case = SubElement(suite, "testcase", classname=safe(item.model), name="can be read")
     error = SubElement(case, "error", type="unreadable", message=safe(item.error))
     error.text = safe(item.error) + (f"\n  {safe(item.hint)}" if item.hint else "")
-    _count(suite)
-
-
-def _count(suite: Element) -> None:
-    for count, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
-    suite.set("tests", str(len(suite)))
+    counted(suite)

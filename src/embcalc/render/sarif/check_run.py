@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import version
 from typing import Any
-from urllib.parse import quote
 
 from embcalc.core.findings import Finding, Rule
 from embcalc.core.reports.check_run import CheckedModel, CheckRun, Unreadable, fingerprint
-from embcalc.render.json.document import dumps
 from embcalc.render.layout import safe
+from embcalc.render.sarif.log import LISTED_IDS, log, quoted, text
 from embcalc.rules import RULES
 
-SCHEMA = (
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-)
-LISTED_IDS = 1000
 _INDEX = {rule.code: index for index, rule in enumerate(RULES)}
 
 
@@ -26,29 +20,9 @@ def render(run: CheckRun) -> str:
     Findings that a baseline lists are results with a suppression. Models that cannot be read are
     notifications of an invocation that did not succeed.
     """
-    release = version("embcalc")
-    driver = {
-        "name": "embcalc",
-        "version": release,
-        "semanticVersion": release,
-        "rules": [_rule(rule) for rule in RULES],
-    }
     results = [_result(model, finding) for model, finding in run.pairs()]
     results += [_known(model, finding) for model in run.models for finding in model.known]
-    log = {
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": driver},
-                "automationDetails": {"id": "embcalc/check/"},
-                "columnKind": "unicodeCodePoints",
-                "invocations": [_invocation(run)],
-                "results": results,
-            }
-        ],
-    }
-    return dumps(log) + "\n"
+    return log("embcalc/check/", [_rule(rule) for rule in RULES], results, _invocation(run))
 
 
 def _rule(rule: Rule[Any]) -> dict[str, Any]:
@@ -79,7 +53,7 @@ def _result(model: CheckedModel, finding: Finding) -> dict[str, Any]:
         "ruleId": finding.rule,
         "ruleIndex": _INDEX.get(finding.rule, -1),
         "level": finding.severity.value,
-        "message": {"text": _text(finding)},
+        "message": {"text": text(finding.message, finding.hint)},
         "locations": [_location(model, finding.file)],
         "partialFingerprints": {"embcalc/v1": fingerprint(place, finding)},
     }
@@ -94,12 +68,6 @@ def _known(model: CheckedModel, finding: Finding) -> dict[str, Any]:
         **_result(model, finding),
         "suppressions": [{"kind": "external", "justification": justification}],
     }
-
-
-def _text(finding: Finding) -> str:
-    text = safe(finding.message) + (f"\n{safe(finding.hint)}" if finding.hint else "")
-    # `[text](target)` would become a link, and token texts come from the model.
-    return text.replace("](", "] (")
 
 
 def _location(model: CheckedModel, file: str | None) -> dict[str, Any]:
@@ -118,17 +86,8 @@ def _uri(model: CheckedModel, file: str | None) -> str:
         address = model.report.model
         path = address if file is None else f"{address}/{file}"
         scheme, separator, rest = path.partition("://")
-        return f"{scheme}://{_quoted(rest)}" if separator else f"hf://{_quoted(path)}"
-    return f"file://{_quoted(path)}" if path.startswith("/") else _quoted(path)
-
-
-def _quoted(path: str) -> str:
-    """Percent-encode a path: bytes of the file system as they are, stray surrogates somehow."""
-    try:
-        raw = path.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raw = path.encode("utf-8", "surrogatepass")
-    return quote(raw, safe="/")
+        return f"{scheme}://{quoted(rest)}" if separator else f"hf://{quoted(path)}"
+    return f"file://{quoted(path)}" if path.startswith("/") else quoted(path)
 
 
 def _invocation(run: CheckRun) -> dict[str, Any]:
