@@ -12,10 +12,10 @@ from embcalc.render.github.commands import COMMANDS, command, joined
 
 def render(report: InspectReport) -> str:
     """One workflow command a finding, worst first, then a line for people."""
-    return annotations([report])
+    return workflow_commands([report])
 
 
-def annotations(reports: Sequence[InspectReport]) -> str:
+def workflow_commands(reports: Sequence[InspectReport]) -> str:
     """The commands for checkpoints."""
     order = list(Severity)
     pairs = [(report.checkpoint.path, each) for report in reports for each in report.findings]
