@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -74,15 +73,19 @@ def _advice(path: Path, error: OSError) -> str:
 def _replacing(path: Path) -> Iterator[BinaryIO]:
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:32]}.", dir=path.parent)
-    temporary = Path(name)
+    # The name is known before the file is there: an interrupt in between leaves nothing either.
+    temporary = path.with_name(f".{path.name[:32]}.{os.urandom(6).hex()}")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with open(temporary, "xb", opener=_private) as stream:
             yield stream
         _adopt_mode(temporary, path)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _adopt_mode(temporary: Path, path: Path) -> None:
