@@ -204,3 +204,21 @@ def test_template_ids_are_marked(demo_model: Path, run: Callable[..., Any]) -> N
     assert "id 99" in result.err
     assert "--text, sequence 0" in result.err
     assert run("lookup", demo_model, "--text", "我爱", "--no-special-tokens").code == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"model": {"type": "WordLevel", "vocab": {"x": 0}, "unk_token": "?"}}, "Missing"),
+        ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}}, "charsmap"),
+        ({"model": {"type": "BPE", "vocab": {"x": 0, "y": 1}, "merges": ["x y"]}}, "range end"),
+    ],
+)
+def test_what_the_library_raises_is_a_refusal(
+    changes: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    vocab = {"x": 0, "y": 1}
+    model = {"type": "BPE", "vocab": vocab, "merges": []}
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": model, **changes}))
+    with pytest.raises(TokenizerError, match=reason):
+        encoder(tmp_path).encode("x zz", template=True)

@@ -33,6 +33,8 @@ BAD: list[tuple[str, Any, Severity]] = [
     ("normalizer", {"type": "Foo"}, ERROR),
     ("normalizer", {"type": "Sequence", "normalizers": [{"type": "Foo"}]}, ERROR),
     ("normalizer", {"type": "Replace", "pattern": {"Regex": "["}, "content": "b"}, ERROR),
+    ("normalizer", {"type": "Precompiled", "precompiled_charsmap": ""}, ERROR),
+    ("normalizer", {"type": "Precompiled", "precompiled_charsmap": None}, ERROR),
     ("normalizer", {}, WARNING),
     ("pre_tokenizer", [], ERROR),
     ("pre_tokenizer", {"type": "Split"}, WARNING),
@@ -83,7 +85,9 @@ def parts_of(document: dict[str, Any]) -> dict[str, bytes]:
 def loads(document: dict[str, Any]) -> bool:
     try:
         Tokenizer.from_str(json.dumps(document))
-    except Exception:
+    except BaseException as refusal:  # the library's panics are no Exception
+        if isinstance(refusal, KeyboardInterrupt):
+            raise
         return False
     return True
 

@@ -118,6 +118,7 @@ def test_the_form_of_texts_follows_the_pipeline(
         ("[1, 2]", "not as its format wants it"),
         ("{nonsense", "not valid JSON"),
         ("<!DOCTYPE html><html>", "HTML page"),
+        ('\ufeff{"model": {"vocab": {"a": 0}}}', "byte order mark"),
         ("{}", "missing required field `model`"),
         ('{"model": {"type": "BPE"}}', "missing required field `vocab`"),
         ('{"model": {"vocab": {}}}', "empty vocabulary"),

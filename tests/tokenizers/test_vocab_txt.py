@@ -49,3 +49,17 @@ def test_windows_line_ends_are_no_part_of_a_token(tmp_path: Path) -> None:
 def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TokenizerError, match="byte 0xe4 at offset 2"):
         read(tmp_path, "a\nä\n".encode("latin-1"))
+
+
+def test_a_byte_order_mark_takes_the_first_token_away(tmp_path: Path) -> None:
+    text = "\ufeff[PAD]\n[UNK]\n"
+    (tmp_path / "vocab.txt").write_text(text, "utf-8")
+    assert "[PAD]" not in WordPiece.read_file(str(tmp_path / "vocab.txt"))
+    with pytest.raises(TokenizerError, match=r"byte order mark.*there is no '\[PAD\]'"):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize("page", ["<!DOCTYPE html>\n<html>", "<html lang=en>", "<?xml?><Error>"])
+def test_a_page_is_no_vocabulary(tmp_path: Path, page: str) -> None:
+    with pytest.raises(TokenizerError, match="HTML page"):
+        read(tmp_path, page)

@@ -17,6 +17,7 @@ from embcalc.errors import TokenizerError
 from embcalc.tokenizers.files import read_json
 from embcalc.tokenizers.padding import prefix_of
 from embcalc.tokenizers.raw_bytes import written
+from embcalc.tokenizers.refusals import LibraryRefusalError, refusals
 from embcalc.tokenizers.settings import read_settings
 
 if TYPE_CHECKING:
@@ -118,7 +119,11 @@ class _FastEncoder:
 
     def encode(self, text: str, *, template: bool) -> Encoded:
         """Encode one text."""
-        encoding = self._tokenizer.encode(text, add_special_tokens=template)
+        try:
+            with refusals():
+                encoding = self._tokenizer.encode(text, add_special_tokens=template)
+        except LibraryRefusalError as error:
+            raise _broken(self.file, "tokenizers", error) from error
         marks = tuple(bool(mark) for mark in encoding.special_tokens_mask)
         return Encoded(tuple(encoding.ids), marks)
 
@@ -128,8 +133,9 @@ def _from_tokenizer_json(folder: Folder, vocabulary: Vocabulary) -> Encoder:
 
     content = folder.open(vocabulary.file).read()
     try:
-        tokenizer = Tokenizer.from_buffer(content)
-    except Exception as error:  # the library raises bare Exception and ValueError
+        with refusals():
+            tokenizer = Tokenizer.from_buffer(content)
+    except LibraryRefusalError as error:
         raise _broken(vocabulary.file, "tokenizers", error) from error
     return _FastEncoder(tokenizer, vocabulary, _unknown_id(folder, vocabulary.file, tokenizer))
 
@@ -183,8 +189,9 @@ def _byte_level(folder: Folder, vocabulary: Vocabulary) -> Encoder:
     lines = folder.open(merges).read().decode("utf-8", "replace").split("\n")
     pairs = [line.split(" ", 1) for line in lines if " " in line and not line.startswith("#ver")]
     try:
-        model = models.BPE(dict(vocabulary.base), [(pair[0], pair[1]) for pair in pairs])
-    except Exception as error:  # the library raises bare Exception
+        with refusals():
+            model = models.BPE(dict(vocabulary.base), [(pair[0], pair[1]) for pair in pairs])
+    except LibraryRefusalError as error:
         raise _broken(merges, "tokenizers", error) from error
     tokenizer = Tokenizer(model)
     space = bool(_config(folder, vocabulary).get("add_prefix_space", False))
@@ -207,9 +214,11 @@ class _SentencePieceEncoder:
         self.file = vocabulary.file
         self._vocabulary = vocabulary
         self._processor: SentencePieceProcessor = SentencePieceProcessor()
+        content = folder.open(vocabulary.file).read()
         try:
-            self._processor.LoadFromSerializedProto(folder.open(vocabulary.file).read())
-        except Exception as error:  # the library raises RuntimeError and OSError
+            with refusals():
+                self._processor.LoadFromSerializedProto(content)
+        except LibraryRefusalError as error:
             raise _broken(vocabulary.file, "sentencepiece", error) from error
         unknown = self._processor.IdToPiece(self._processor.unk_id())
         self.unknown_id = vocabulary.base.get(unknown)
@@ -254,5 +263,4 @@ def _config(folder: Folder, vocabulary: Vocabulary) -> Mapping[str, Any]:
 
 
 def _broken(file: str, library: str, error: Exception) -> TokenizerError:
-    reason = " ".join(str(error).split())[:200]
-    return TokenizerError(f"{file}: {library} cannot run it: {reason}", hint=USE_IDS)
+    return TokenizerError(f"{file}: {library} cannot run it: {str(error)[:200]}", hint=USE_IDS)

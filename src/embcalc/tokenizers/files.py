@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import TypeVar
 
 import msgspec
@@ -10,6 +11,8 @@ from embcalc.core.files import Folder, is_html, is_lfs_pointer, lfs_pointer_erro
 from embcalc.errors import TokenizerError
 
 T = TypeVar("T")
+BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+WITHOUT_BOM = "save it as UTF-8 without a byte order mark (BOM)"
 MAX_ID = 2**32 - 1
 """Token ids are 32-bit unsigned integers in `tokenizers`."""
 
@@ -18,7 +21,7 @@ def read_bytes(folder: Folder, name: str) -> bytes:
     """The whole content of a file.
 
     Raises:
-        TokenizerError: it is empty, or a Git LFS pointer stands in its place.
+        TokenizerError: it is empty, or a Git LFS pointer or a web page stands in its place.
         SourceError: it cannot be read.
     """
     content = folder.open(name).read()
@@ -26,6 +29,11 @@ def read_bytes(folder: Folder, name: str) -> bytes:
         raise TokenizerError(f"{name} is empty", hint="download the file again")
     if is_lfs_pointer(content):
         raise lfs_pointer_error(name, content)
+    if is_html(content):
+        raise TokenizerError(
+            f"{name} is an HTML page, not the file itself",
+            hint="the download was answered with a web page: sign in, or check the address",
+        )
     return content
 
 
@@ -74,10 +82,9 @@ def decode_json(content: bytes | msgspec.Raw, name: str, kind: type[T]) -> T:
 
 
 def _no_json(name: str, content: bytes | msgspec.Raw, error: Exception) -> TokenizerError:
-    if is_html(bytes(content)):
+    if bytes(content).startswith(BOMS):
         return TokenizerError(
-            f"{name} is an HTML page, not JSON",
-            hint="the download was answered with a web page: sign in, or check the address",
+            f"{name} begins with a byte order mark: no tokenizer library reads that", WITHOUT_BOM
         )
     if "truncated" in str(error):
         return TokenizerError(f"{name} is cut short: its JSON does not end", "download it again")

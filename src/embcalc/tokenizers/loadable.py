@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from embcalc.core.findings import Problem, Severity
+from embcalc.tokenizers.refusals import LibraryRefusalError, refusals
 
 Parts = Mapping[str, bytes]
 """JSON of the parts of a tokenizer.json by name, with `model` cut down to its type."""
@@ -65,8 +66,9 @@ def _refusal(parts: Parts) -> str | None:
 
     document = b",".join(b'"%s":%s' % (name.encode(), part) for name, part in parts.items())
     try:
-        Tokenizer.from_str((b"{" + document + b"}").decode("utf-8"))
-    except Exception as error:
-        text = _WHERE.sub("", str(error)).replace("\n", " ")
+        with refusals():
+            Tokenizer.from_str((b"{" + document + b"}").decode("utf-8"))
+    except LibraryRefusalError as error:
+        text = _WHERE.sub("", str(error))
         return _UNTAGGED.sub("it is of no type that it knows", text)[:200]
     return None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from embcalc.core.files import Folder
 from embcalc.core.vocabulary import TextForm, Vocabulary
+from embcalc.core.wording import quoted
+from embcalc.errors import TokenizerError
 from embcalc.tokenizers.base import BaseRead
-from embcalc.tokenizers.files import read_text
+from embcalc.tokenizers.files import WITHOUT_BOM, read_text
 from embcalc.tokenizers.repeated import repeated_texts
 
 NAME = "vocab.txt"
@@ -18,10 +20,17 @@ def read_vocab_txt(folder: Folder, name: str) -> BaseRead:
     characters that Unicode calls line ends are tokens.
 
     Raises:
-        TokenizerError: it is broken.
+        TokenizerError: it is broken, or begins with a byte order mark.
         SourceError: it cannot be read.
     """
-    lines = read_text(folder, name).replace("\r\n", "\n").split("\n")
+    text = read_text(folder, name)
+    lines = text.replace("\r\n", "\n").split("\n")
+    if text.startswith("\ufeff"):
+        raise TokenizerError(
+            f"{name} begins with a byte order mark, which becomes part of its first token: there "
+            f"is no {quoted(lines[0][1:])}",
+            WITHOUT_BOM,
+        )
     if lines[-1] == "":
         lines.pop()
     base = {text: index for index, text in enumerate(lines)}
