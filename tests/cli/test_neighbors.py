@@ -171,3 +171,20 @@ def test_notes_about_wide_tokens_fit_the_terminal(
     assert all(cell_width(line) <= 80 for line in result.out.splitlines())
     joined = result.out.replace("\n  ", "")
     assert f"'##{long}'" in joined
+
+
+def test_a_query_from_right_to_left_stays_in_its_place(
+    run: Callable[..., Run], demo_model: Path
+) -> None:
+    """The marks around it are ours; those that a token brings are escaped."""
+    path = demo_model / "tokenizer.json"
+    path.write_text(
+        path.read_text("utf-8").replace("学习", "שלום").replace("你", "a\\u202eb"), "utf-8"
+    )
+    out = run("neighbors", demo_model, "שלום").out
+    assert "nearest to \u2068שלום\u2069 (3) by cosine" in out
+    assert "a\\u202eb" in out
+    assert "\u202e" not in out
+    assert "  \u2068שלום\u2069  " in run("neighbors", demo_model, "我").out
+    for other in ("json", "csv", "markdown"):
+        assert "\u2068" not in run("neighbors", demo_model, "我", "--format", other).out

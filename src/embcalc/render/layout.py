@@ -7,6 +7,7 @@ whole start-up may (docs/architecture.md).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from unicodedata import bidirectional
 
 from embcalc.core.safe_text import safe
 
@@ -17,6 +18,7 @@ __all__ = [
     "clip",
     "clip_middle",
     "decimal_size",
+    "isolated",
     "quoted",
     "safe",
     "table",
@@ -25,10 +27,27 @@ __all__ = [
 WIDTH = 80
 
 
+_ISOLATE, _END = "\u2068", "\u2069"
+
+
+def isolated(text: str) -> str:
+    """Keep right-to-left text from moving what stands beside it on the line.
+
+    A terminal that orders text by its direction would show the number of the next column before an
+    Arabic or Hebrew word. The marks around it, first strong isolate and its end, take no column
+    (Unicode Standard Annex 9, 6.3); controls that a text brings along are escaped by `safe`.
+    """
+    if text.isascii() or _ISOLATE in text:
+        return text
+    if any(bidirectional(char) in ("R", "AL", "AN") for char in text):
+        return f"{_ISOLATE}{text}{_END}"
+    return text
+
+
 def quoted(text: str) -> str:
     """A text made safe, between quotes where one would not see where it begins or ends."""
     name = safe(text)
-    return f'"{name}"' if name != name.strip() or not name else name
+    return isolated(f'"{name}"' if name != name.strip() or not name else name)
 
 
 def cell_width(text: str) -> int:
@@ -49,7 +68,7 @@ def clip(text: str, width: int) -> str:
         if cell_width(kept + char) > width - 1:
             break
         kept += char
-    return kept + "…"
+    return kept + _END * (kept.count(_ISOLATE) - kept.count(_END)) + "…"
 
 
 def clip_middle(text: str, width: int) -> str:
@@ -73,7 +92,7 @@ def table(rows: Iterable[Sequence[str]], align: str, indent: int = 2, gap: int =
         indent: blanks before the first column.
         gap: blanks between columns.
     """
-    grid = [list(row) for row in rows]
+    grid = [[isolated(cell) for cell in row] for row in rows]
     widths = [max(cell_width(row[i]) for row in grid) for i in range(len(align))] if grid else []
     lines = []
     for row in grid:

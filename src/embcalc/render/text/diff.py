@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from embcalc.core.reports.diff import ChangedRow, DiffReport, TableDiff, VocabularyDiff
 from embcalc.render.diff_words import added_rows, cosine, delta_norm, verdicts
-from embcalc.render.layout import WIDTH, clip, clip_middle, safe, table
-from embcalc.render.text.notes import note_lines, token_name, wrapped
+from embcalc.render.layout import WIDTH, clip, clip_middle, isolated, safe, table
+from embcalc.render.text.notes import folded, note_lines, token_name, wrapped
 
 TOKEN_WIDTH = 30
 LISTED = 5
@@ -78,11 +78,15 @@ def _vocabularies(words: VocabularyDiff) -> Iterator[str]:
         yield f"tokenizers: the same {words.size_a:,} tokens under the same ids"
         return
     yield f"tokenizers: {words.size_a:,} tokens -> {words.size_b:,}"
-    moved = [f"{safe(token.text)} {token.id_a} -> {token.id_b}" for token in words.moved]
-    added = [f"{safe(text)} ({token})" for token, text in words.added]
-    removed = [f"{safe(text)} ({token})" for token, text in words.removed]
+    moved = [f"{_word(token.text)} {token.id_a} -> {token.id_b}" for token in words.moved]
+    added = [f"{_word(text)} ({token})" for token, text in words.added]
+    removed = [f"{_word(text)} ({token})" for token, text in words.removed]
     for kind, names in (("moved", moved), ("added", added), ("removed", removed)):
         if names:
             more = f", and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
             listed = ", ".join(clip(name, TOKEN_WIDTH) for name in names[:LISTED])
-            yield from wrapped(f"  {len(names):,} {kind}: {listed}{more}")
+            yield from folded(f"  {len(names):,} {kind}: {listed}{more}")
+
+
+def _word(text: str) -> str:
+    return isolated(safe(text))

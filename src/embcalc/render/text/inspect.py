@@ -15,7 +15,16 @@ from embcalc.core.reports.inspect import (
     Undertrained,
 )
 from embcalc.render.inspect_verdict import count, verdict
-from embcalc.render.layout import WIDTH, cell_width, clip, clip_middle, decimal_size, safe, table
+from embcalc.render.layout import (
+    WIDTH,
+    cell_width,
+    clip,
+    clip_middle,
+    decimal_size,
+    isolated,
+    safe,
+    table,
+)
 from embcalc.render.numbers import number
 from embcalc.render.text.histogram import bars
 
@@ -88,7 +97,7 @@ def _named(row: int, tokens: Sequence[str | None] | None) -> str:
 
 def _token(token: str, width: int = _TOKEN_WIDTH) -> str:
     """A token between quotes that stay, whatever has to go between them."""
-    return f'"{clip_middle(safe(token), width - 2)}"'
+    return isolated(f'"{clip_middle(safe(token), width - 2)}"')
 
 
 def _flowed(lead: str, items: list[str]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from embcalc.core.reports.neighbors import Neighbor, NeighborsReport, QueryToken
 from embcalc.render.layout import WIDTH, clip_middle, safe, table
 from embcalc.render.numbers import decimals
-from embcalc.render.text.notes import note_lines, token_name, wrapped
+from embcalc.render.text.notes import folded, note_lines, token_name
 
 TOKEN_WIDTH = 40
 SCORES = {"cosine": "cosine", "euclidean": "distance", "dot": "dot product"}
@@ -24,7 +24,7 @@ def _lines(report: NeighborsReport) -> Iterator[str]:
     size = f": {report.table_rows:,} rows of {report.width:,} {report.dtype}"
     yield clip_middle(safe(report.tensor), WIDTH - len(size)) + size
     centered = ", mean row subtracted" if report.centered else ""
-    yield from wrapped(f"nearest to {expression(report.query)} by {report.metric}{centered}")
+    yield from folded(f"nearest to {expression(report.query)} by {report.metric}{centered}")
     yield ""
     heading = ("row", "token", SCORES[report.metric])
     rows = [(str(item.row), _name(item), decimals(item.score)) for item in report.neighbors]

@@ -11,7 +11,11 @@ _FILLER = "\ue000"
 
 def wrapped(text: str) -> list[str]:
     """Fold a sentence into the width of the terminal, its continuation indented."""
-    shown = safe(text)
+    return folded(safe(text))
+
+
+def folded(shown: str) -> list[str]:
+    """The same with a text that is safe already."""
     if cell_width(shown) <= len(shown):
         return _folded(shown, WIDTH)
     # One column less: a line may end between a wide character and what stands for its half.
