@@ -173,18 +173,13 @@ def test_notes_about_wide_tokens_fit_the_terminal(
     assert f"'##{long}'" in joined
 
 
-def test_a_query_from_right_to_left_stays_in_its_place(
-    run: Callable[..., Run], demo_model: Path
-) -> None:
-    """The marks around it are ours; those that a token brings are escaped."""
+def test_controls_of_direction_are_escaped(run: Callable[..., Run], demo_model: Path) -> None:
     path = demo_model / "tokenizer.json"
     path.write_text(
         path.read_text("utf-8").replace("学习", "שלום").replace("你", "a\\u202eb"), "utf-8"
     )
     out = run("neighbors", demo_model, "שלום").out
-    assert "nearest to \u2068שלום\u2069 (3) by cosine" in out
+    assert "nearest to שלום (3) by cosine" in out
     assert "a\\u202eb" in out
-    assert "\u202e" not in out
-    assert "  \u2068שלום\u2069  " in run("neighbors", demo_model, "我").out
-    for other in ("json", "csv", "markdown"):
-        assert "\u2068" not in run("neighbors", demo_model, "我", "--format", other).out
+    for output_format in ("text", "csv", "markdown"):
+        assert "\u202e" not in run("neighbors", demo_model, "我", "--format", output_format).out

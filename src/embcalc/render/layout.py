@@ -6,6 +6,7 @@ whole start-up may (docs/architecture.md).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from unicodedata import bidirectional
 
@@ -31,13 +32,14 @@ _ISOLATE, _END = "\u2068", "\u2069"
 
 
 def isolated(text: str) -> str:
-    """Keep right-to-left text from moving what stands beside it on the line.
+    """Keep right-to-left text from moving what stands beside it on the line of a terminal.
 
-    A terminal that orders text by its direction would show the number of the next column before an
-    Arabic or Hebrew word. The marks around it, first strong isolate and its end, take no column
-    (Unicode Standard Annex 9, 6.3); controls that a text brings along are escaped by `safe`.
+    One that orders text by its direction would show the number of the next column before an Arabic
+    or Hebrew word. The marks around it, first strong isolate and its end, take no column (Unicode
+    Standard Annex 9, 6.3); controls that a text brings along are escaped by `safe`. Programs and
+    files get no marks.
     """
-    if text.isascii() or _ISOLATE in text:
+    if text.isascii() or _ISOLATE in text or not sys.stdout.isatty():
         return text
     if any(bidirectional(char) in ("R", "AL", "AN") for char in text):
         return f"{_ISOLATE}{text}{_END}"
@@ -47,7 +49,7 @@ def isolated(text: str) -> str:
 def quoted(text: str) -> str:
     """A text made safe, between quotes where one would not see where it begins or ends."""
     name = safe(text)
-    return isolated(f'"{name}"' if name != name.strip() or not name else name)
+    return f'"{name}"' if name != name.strip() or not name else name
 
 
 def cell_width(text: str) -> int:

@@ -10,6 +10,7 @@ from embcalc.render.layout import (
     clip,
     clip_middle,
     decimal_size,
+    isolated,
     quoted,
     safe,
     table,
@@ -54,7 +55,7 @@ def _text_to_tokens(report: LookupReport) -> Iterator[str]:
     for number, sequence in enumerate(report.sequences):
         if sequence.text is not None:
             tokens = " | ".join(_name(token) for token in sequence.tokens if not token.padding)
-            text = clip(quoted(sequence.text), 30)
+            text = isolated(clip(quoted(sequence.text), 30))
             yield clip(f"  {number}  {text} -> {tokens or '(nothing)'}", WIDTH)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from embcalc.render.layout import WIDTH, cell_width, clip, quoted, safe
+from embcalc.render.layout import WIDTH, cell_width, clip, isolated, quoted, safe
 
 _FILLER = "\ue000"
 """Stands for the second column of a wide character; `safe` leaves none in a text."""
@@ -35,4 +35,4 @@ def note_lines(notes: Iterable[str]) -> Iterator[str]:
 
 def token_name(text: str | None, width: int) -> str:
     """A token for people: between quotes where it begins or ends with a space."""
-    return "(no token)" if text is None else clip(quoted(text), width)
+    return "(no token)" if text is None else isolated(clip(quoted(text), width))
