@@ -349,6 +349,20 @@ def test_a_rule_leaves_the_rest_alone(code: str, tmp_path: Path) -> None:
     assert found(code, case.good, case, tmp_path) == []
 
 
+@pytest.mark.parametrize("name", ["spiece.model", "tokenizer.model", "x.tiktoken", "tekken.json"])
+def test_a_pointer_beside_the_tokenizer_that_counts(name: str, tmp_path: Path) -> None:
+    place = model(files={name: POINTER}).write(tmp_path)
+    report = check_vocab(str(place), CheckOptions(select=("EMB301",)))
+    assert [(finding.rule, finding.file) for finding in report.findings] == [("EMB301", name)]
+
+
+@pytest.mark.parametrize("name", ["spiece.model", "tokenizer.model", "below/spiece.model"])
+def test_another_tokenizer_file_is_none_of_the_pointers(name: str, tmp_path: Path) -> None:
+    content = POINTER if "/" in name else b"\x0a\x0e"
+    place = model(files={name: content}).write(tmp_path)
+    assert check_vocab(str(place), CheckOptions(select=("EMB3",))).findings == ()
+
+
 BY_DESIGN: dict[str, tuple[dict[str, Any], Shapes]] = {
     "mllama": ({"model_type": "mllama", "vocab_size": 104}, {EMBED: (112, 1), HEAD: (104, 1)}),
     "moshi": ({"model_type": "moshi", "vocab_size": 104}, {EMBED: (105, 1), HEAD: (104, 1)}),

@@ -134,3 +134,11 @@ def test_several_at_once() -> None:
 
 def test_other_formats_have_no_parts() -> None:
     assert list(unloadable_parts({}, "t")) == []
+
+
+@pytest.mark.parametrize("unknown", [None, 0, 2, 3, 2**40, -1, "0", 1.5, True])
+def test_the_unknown_piece_of_a_unigram_model(unknown: Any) -> None:
+    document = tokenizer([["<unk>", 0.0], ["a", -1.0], ["b", -2.0]], kind="Unigram")
+    document["model"]["unk_id"] = unknown
+    found = list(unloadable_parts(parts_of(document), "tokenizer.json"))
+    assert (found == []) is loads(document)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from embcalc.core.files import Folder
+from embcalc.core.files import Folder, is_lfs_pointer, lfs_pointer_error
 from embcalc.core.tokenizer_facts import FileProblem, Sibling
 from embcalc.core.vocabulary import Vocabulary
 from embcalc.errors import EmbcalcError
 from embcalc.tokenizers.files import read_json, read_text
+from embcalc.tokenizers.formats import is_tokenizer_file
 from embcalc.tokenizers.settings import problem_of
 from embcalc.tokenizers.vocab_txt import read_vocab_txt
 
@@ -19,12 +20,9 @@ def siblings(
     folder: Folder, vocabulary: Vocabulary, prefix: str, problems: list[FileProblem]
 ) -> tuple[Sibling, ...]:
     """Vocabulary files that differ from the vocabulary; broken ones are added to `problems`."""
+    problems.extend(_pointers(folder, vocabulary.file, prefix))
     found = []
-    for name, compare in (
-        ("vocab.json", _vocab_json),
-        ("vocab.txt", _vocab_txt),
-        ("merges.txt", _merges),
-    ):
+    for name, compare in _COMPARED.items():
         file = prefix + name
         if file == vocabulary.file or file not in folder.names():
             continue
@@ -36,6 +34,21 @@ def siblings(
         if sibling is not None:
             found.append(sibling)
     return tuple(found)
+
+
+def _pointers(folder: Folder, used: str, prefix: str) -> Iterator[FileProblem]:
+    """Git LFS pointers in place of files that other programs take; a clone leaves them."""
+    for name in folder.names():
+        leaf = name.removeprefix(prefix)
+        if name == used or "/" in leaf or leaf in _COMPARED or not is_tokenizer_file(name):
+            continue
+        try:
+            file = folder.open(name)
+            head = file.read(0, 1024) if file.local_path is not None else b""
+        except EmbcalcError:  # it is not asked for what it says
+            continue
+        if is_lfs_pointer(head):
+            yield problem_of(name, lfs_pointer_error(name, head))
 
 
 def _vocab_json(folder: Folder, file: str, vocabulary: Vocabulary) -> Sibling | None:
@@ -79,3 +92,7 @@ def _merged(text: str) -> Iterator[str]:
         left, space, right = line.rstrip("\r").partition(" ")
         if space and right and not line.startswith("#version"):
             yield left + right
+
+
+_COMPARED = {"vocab.json": _vocab_json, "vocab.txt": _vocab_txt, "merges.txt": _merges}
+"""Files that are read whole, and who compares them."""

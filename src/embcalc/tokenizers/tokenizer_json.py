@@ -43,6 +43,7 @@ class _Model(msgspec.Struct):
     type: str | None = None
     merges: msgspec.Raw = _NULL
     continuing_subword_prefix: msgspec.Raw = _NULL
+    unk_id: msgspec.Raw = _NULL
 
 
 class _Tokenizer(msgspec.Struct):
@@ -113,9 +114,22 @@ def _added(raw: msgspec.Raw, name: str) -> list[_AddedToken]:
 
 def _parts(document: _Tokenizer) -> dict[str, bytes]:
     parts = {name: bytes(getattr(document, name)) for name in PARTS}
-    if document.model.type not in (None, "Unigram"):
+    if document.model.type == "Unigram":
+        unknown = _unknown(document.model)
+        parts["model"] = msgspec.json.encode(
+            {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": unknown}
+        )
+    elif document.model.type is not None:
         parts["model"] = msgspec.json.encode({"type": document.model.type, **_ANY_MODEL})
     return parts
+
+
+def _unknown(model: _Model) -> object:
+    """The number of the unknown piece as it stands to a vocabulary of one: 0 within, 1 past it."""
+    value: object = msgspec.json.decode(model.unk_id)
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return int(value >= len(model.vocab))
+    return value
 
 
 def _merges(model: _Model) -> Merges | None:
