@@ -40,3 +40,32 @@ def test_what_a_config_says_outweighs_that_only_a_table_is_stored(
     findings = run("check", folder, "--format", "json").json["findings"]
     missing = [finding["rule"] for finding in findings if finding["rule"] == "EMB402"]
     assert missing == ["EMB402"] * (verdict == "head-missing")
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(True, False), (False, True)])
+@pytest.mark.parametrize(("head", "verdict"), [(False, "tied"), (True, "untied")])
+def test_a_nested_config_that_says_both_is_no_alarm(
+    run: Callable[..., Run],
+    tiny_checkpoint: Callable[..., Path],
+    outer: bool,
+    inner: bool,
+    head: bool,
+    verdict: str,
+) -> None:
+    table = np.random.default_rng(1).normal(size=(64, 16)).astype(np.float32)
+    tensors = {"language_model.model.embed_tokens.weight": table}
+    if head:
+        tensors["language_model.lm_head.weight"] = table[::-1].copy()
+    text = {"model_type": "mistral", "vocab_size": 64, "hidden_size": 16}
+    config = {
+        "model_type": "mistral3",
+        "architectures": ["Mistral3ForConditionalGeneration"],
+        "tie_word_embeddings": outer,
+        "text_config": {**text, "tie_word_embeddings": inner},
+    }
+    folder = tiny_checkpoint(tensors, config=config)
+    assert run("inspect", folder, "--format", "json").json["tying"]["verdict"] == verdict
+    findings = run("check", folder, "--select", "EMB4", "--format", "json").json["findings"]
+    assert findings == []
+    shared = run("estimate", folder, "--format", "json").json["tables"][1]["shared"]
+    assert shared == (verdict == "tied")

@@ -57,6 +57,8 @@ class ModelConfig:
     """The key, or the class, or why it is unknown."""
     tied_refused: bool = False
     """Whether a key says so with a value that is neither true nor false."""
+    tied_disputed: bool = False
+    """Whether the levels of a nested configuration say both; `tied` is the text model's word."""
     architectures: tuple[str, ...]
     """Class names, `LlamaForCausalLM`."""
     dtype: str | None
@@ -126,6 +128,7 @@ def parse_config(
         tied_source=tying[1],
         tied_from=tying[2],
         tied_refused=any(level.refused([TIE_KEY]) for level in chain),
+        tied_disputed={True, False} <= {level.boolean(TIE_KEY) for level in chain},
         architectures=_architectures(outer),
         dtype=_dtype(chain),
         special_ids=tuple(_special_ids(chain)),

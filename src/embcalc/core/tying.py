@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from embcalc.core.config import ModelConfig
 from embcalc.core.findings import Problem, Severity
 from embcalc.core.tables import EmbeddingTable, Role
 
@@ -81,6 +82,25 @@ def expects_head(
     if any(name.endswith(_HEADLESS) for name in architectures):
         return False
     return False if 0 < tensors == tables and not told else None
+
+
+def said_of_tying(
+    config: ModelConfig | None, tables: Iterable[EmbeddingTable], container: str
+) -> Said:
+    """What config and container say; where a nested config says both, what fits the tables.
+
+    Some classes go by the outer level and some by the text model's; a file that one of them
+    wrote contradicts itself in its config, and no harm is done.
+
+    Args:
+        config: beside the checkpoint, or None.
+        tables: as `embedding_tables` gives them.
+        container: format of the checkpoint; an absent head of a GGUF file is the token table.
+    """
+    if config is not None and config.tied_disputed:
+        return not {Role.TOKEN, Role.OUTPUT} <= {table.role for table in tables}
+    said = config.tied if config else None
+    return True if said is None and container == "gguf" else said
 
 
 def verdict(

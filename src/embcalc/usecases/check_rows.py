@@ -11,7 +11,7 @@ from embcalc.core.findings import Problem, Severity
 from embcalc.core.progress import Progress, silent
 from embcalc.core.row_facts import RowFacts, Rows, TableRows
 from embcalc.core.tables import EmbeddingTable, Role
-from embcalc.core.tying import expects_head, may_lie_elsewhere, verdict
+from embcalc.core.tying import expects_head, may_lie_elsewhere, said_of_tying, verdict
 from embcalc.errors import CheckpointError, SourceError
 from embcalc.usecases.documents import tying_unread
 from embcalc.usecases.gather import Gathered
@@ -58,7 +58,7 @@ def row_facts(
     if no_values is None:
         work.look(tables)
     tying = verdict(
-        _config_tied(facts, checkpoint),
+        said_of_tying(facts.config, facts.tables, checkpoint.format),
         facts.tables,
         lambda: _equal(work.scans, tables),
         has_head=_has_head(facts, checkpoint),
@@ -80,11 +80,6 @@ def _why_none(tables: Iterable[EmbeddingTable], *, rows: bool) -> str:
     if not rows:
         return "rows not asked for"
     return "" if any(tables) else "no token table found in the weights"
-
-
-def _config_tied(facts: ModelFacts, checkpoint: Checkpoint) -> bool | None:
-    said = facts.config.tied if facts.config else None
-    return True if said is None and checkpoint.format == "gguf" else said
 
 
 def _has_head(facts: ModelFacts, checkpoint: Checkpoint) -> bool | None:

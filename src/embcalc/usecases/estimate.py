@@ -141,7 +141,7 @@ def _of_checkpoint(
     from embcalc.checkpoints import open_checkpoint
     from embcalc.core.layer_sources import layer_of_checkpoint
     from embcalc.core.roles import embedding_tables
-    from embcalc.core.tying import expects_head, verdict
+    from embcalc.core.tying import expects_head, said_of_tying, verdict
 
     checkpoint = open_checkpoint(folder, file)
     tables = embedding_tables(
@@ -149,9 +149,8 @@ def _of_checkpoint(
         vocab_size=config.vocab_size if config else None,
         model_type=config.model_type if config else None,
     )
-    said = config.tied if config else (True if checkpoint.format == "gguf" else None)
     tying = verdict(
-        said,
+        said_of_tying(config, tables, checkpoint.format),
         tables,
         lambda: _equal(checkpoint, tables),
         has_head=expects_head(

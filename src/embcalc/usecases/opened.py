@@ -19,7 +19,7 @@ from embcalc.core.role import TOKEN_ROLES
 from embcalc.core.roles import embedding_tables
 from embcalc.core.tables import EmbeddingTable, Role
 from embcalc.core.tokenizer_facts import EmittedId
-from embcalc.core.tying import expects_head
+from embcalc.core.tying import expects_head, said_of_tying
 from embcalc.core.vocabulary import Vocabulary
 from embcalc.errors import (
     CheckpointError,
@@ -98,8 +98,7 @@ class Model:
     @property
     def tied_said(self) -> bool | None:
         """Whether config or container say that the head is the token table; None for neither."""
-        said = self.config.tied if self.config else None
-        return True if said is None and self.checkpoint.format == "gguf" else said
+        return said_of_tying(self.config, self.tables, self.checkpoint.format)
 
     @property
     def has_head(self) -> bool | None:
