@@ -46,11 +46,15 @@ class InspectFiles:
             require_picture(self.plot)
 
     def write(self, report: InspectReport) -> None:
-        """Write each file whole or not at all.
+        """Write each file whole or not at all; none where there is nothing to plot.
 
         Raises:
-            UsageError: a file cannot be written.
+            UsageError: a file cannot be written, or no row can be plotted.
         """
+        if self.plot is not None:
+            from embcalc.render.plots.inspect import drawable
+
+            drawable(report)
         if self.export is not None:
             from embcalc.render.export.inspect import export
 

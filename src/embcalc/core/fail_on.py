@@ -18,6 +18,7 @@ FINDINGS = (
     "special-token",
     "uninitialised",
     "undertrained",
+    "no-row",
     "padding",
     "reserved",
     "padding-row",

@@ -45,13 +45,15 @@ def require_place(path: Path) -> None:
     """Refuse a place where no file can be, before a long run is made for it.
 
     Raises:
-        UsageError: it is a folder, or its folder does not exist.
+        UsageError: it is a folder, or its folder does not exist or may not be written to.
     """
     number = 0
     if path.is_dir():
         number = errno.EISDIR
     elif not path.parent.exists():
         number = errno.ENOENT
+    elif not path.exists() and not os.access(path.parent, os.W_OK):
+        number = errno.EACCES
     if number:
         reason = os.strerror(number)
         raise UsageError(

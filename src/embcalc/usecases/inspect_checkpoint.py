@@ -8,9 +8,11 @@ from embcalc.checkpoints.values import value_problems
 from embcalc.core.findings import Problem, Severity
 from embcalc.core.packing import assumed_packing
 from embcalc.core.reports.inspect import RowFinding
+from embcalc.core.role import Role
 from embcalc.core.slices import slice_of
 from embcalc.core.tables import EmbeddingTable
 from embcalc.errors import SourceError
+from embcalc.rules.ids import GEMMA_PLACEHOLDER
 from embcalc.usecases.opened import Model
 
 
@@ -38,8 +40,29 @@ def checkpoint_findings(
     part = slice_of(model.tables, model.config.vocab_size if model.config else None)
     if part is not None:
         yield _finding("slice", part)
+    else:
+        yield from _without_row(model)
     if whole and model.local:
         yield from (_finding("values", problem) for problem in _elsewhere(model, scanned))
+
+
+def _without_row(model: Model) -> Iterator[RowFinding]:
+    """Tokens whose ids lie past the last row of the token table."""
+    table = model.table(Role.TOKEN)
+    if table is None or model.vocabulary is None:
+        return
+    ids = sorted(token for token in model.vocabulary.texts if token >= table.rows)
+    # Gemma 3's text models share the tokenizer of those with eyes.
+    if ids and [model.vocabulary.texts[token] for token in ids] != [GEMMA_PLACEHOLDER]:
+        some = f"id {ids[0]:,}" if len(ids) == 1 else f"ids {ids[0]:,} to {ids[-1]:,}"
+        problem = Problem(
+            f"{len(ids):,} token{'s' if len(ids) > 1 else ''} of the tokenizer without a row"
+            f" ({some}; {table.name} has {table.rows:,})",
+            hint="looking one up fails: resize the model, or take its own tokenizer;"
+            " embcalc check-vocab tells more",
+            severity=Severity.WARNING,
+        )
+        yield _finding("no-row", problem)
 
 
 def _elsewhere(model: Model, scanned: Sequence[EmbeddingTable]) -> Sequence[Problem]:

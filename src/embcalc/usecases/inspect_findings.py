@@ -155,15 +155,29 @@ def _uninitialised(table: TableReport) -> Iterator[RowFinding]:
             severity=Severity.WARNING,
             message=f"{_count(beyond.uninitialised.count, 'added token')} never initialised"
             f" ({beyond.uninitialised_reason})",
-            hint="resize the embedding after adding tokens, and train the new rows",
+            hint="train these rows before the tokens are used: a resize alone does not",
             tensor=table.tensor,
             rows=beyond.uninitialised.rows,
         )
 
 
+def _all_equal(table: TableReport) -> bool:
+    """Whether a table of more than a pair of rows holds one row over and over."""
+    return table.rows > 2 and table.duplicates.count == table.rows - 1
+
+
 def _duplicate(table: TableReport) -> Iterator[RowFinding]:
     count = table.duplicates.count
-    if count:
+    if _all_equal(table):
+        yield RowFinding(
+            name="duplicate",
+            severity=Severity.ERROR,
+            message=f"all {_rows(table.rows)} are equal: no token differs from another",
+            hint="the table was filled with one row or collapsed: take an earlier checkpoint",
+            tensor=table.tensor,
+            rows=_flat(table.duplicates.groups),
+        )
+    elif count:
         yield RowFinding(
             name="duplicate",
             severity=Severity.WARNING,
@@ -186,7 +200,7 @@ def _near_duplicate(table: TableReport) -> Iterator[RowFinding]:
 
 
 def _cluster(table: TableReport) -> Iterator[RowFinding]:
-    for cluster in table.clusters:
+    for cluster in table.clusters if not _all_equal(table) else ():
         share = cluster.count / table.rows
         # Tokens among rows that nobody trained are under-trained, which is told as that.
         many = cluster.used >= max(cluster.count / 2, least_of_cluster(table.rows))

@@ -156,7 +156,7 @@ def scan_table(context: TableContext, table: EmbeddingTable) -> ScannedTable:
         progress=context.progress,
     )
     health = judge(found.norms, found.nonfinite)
-    identical = identical_groups(source, name, found.keys, found.zero | np.isnan(found.norms))
+    identical = identical_groups(source, name, found.keys, found.zero | found.nonfinite)
     later = groups_mask(table.rows, [group[1:] for group in identical])
     return ScannedTable(
         table=table,

@@ -37,6 +37,21 @@ def require_picture(path: Path) -> None:
     _matplotlib()
 
 
+def drawable(report: InspectReport) -> list[TableReport]:
+    """Tables that are drawn.
+
+    Raises:
+        UsageError: no table has finite rows.
+    """
+    found = [table for table in report.tables if table.norms is not None]
+    if not found:
+        raise UsageError(
+            "there is nothing to plot: no row has a finite norm",
+            hint="leave --plot out to see what the rows hold",
+        )
+    return ([table for table in found if table.rows >= _LEAST_ROWS] or found)[:_MOST_TABLES]
+
+
 def draw(report: InspectReport, path: Path) -> None:
     """Draw three pictures a table into one file, the whole file or nothing.
 
@@ -46,13 +61,7 @@ def draw(report: InspectReport, path: Path) -> None:
     """
     require_picture(path)
     figure_class = _matplotlib()
-    drawable = [table for table in report.tables if table.norms is not None]
-    tables = ([t for t in drawable if t.rows >= _LEAST_ROWS] or drawable)[:_MOST_TABLES]
-    if not tables:
-        raise UsageError(
-            "there is nothing to plot: no row has a finite norm",
-            hint="leave --plot out to see what the rows hold",
-        )
+    tables = drawable(report)
     # The Figure alone, without pyplot: no window system, no global state.
     figure = figure_class(figsize=(15, 4.4 * len(tables)), layout="constrained")
     axes = figure.subplots(len(tables), 3, squeeze=False)

@@ -57,6 +57,8 @@ def _head(report: InspectReport) -> Iterator[str]:
     yield from _wrapped(f"head: {report.tying.verdict} ({safe(report.tying.reason)})", "  ")
     if report.tokenizer:
         yield f"  tokens: {clip(safe(report.tokenizer), 60)}"
+    elif any(each.tensor == "tokenizer" for each in report.skipped):
+        yield "  tokens: the tokenizer cannot be read, see the end"
     else:
         yield "  tokens: no tokenizer found; --tokenizer names one"
 
