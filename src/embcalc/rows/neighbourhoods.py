@@ -17,8 +17,8 @@ MIN_CLUSTER_SHARE = 0.01
 """Part of the rows that a cluster holds at least."""
 MIN_CLUSTER_ROWS = 8
 _MAX_CLUSTERS = 4
-_MOST_TRIES = 8
-"""Huddles that are looked into."""
+_MOST_MISSES = 3
+"""Huddles that turn out to be none, after which no more are looked into."""
 _POOL = 1536
 """Rows, evenly spread over the table, among which huddles are looked for."""
 _PARTNERS = 5
@@ -26,7 +26,10 @@ _PARTNERS = 5
 _HUDDLE = 0.75
 """Mean square difference of their coordinates: that of rows of cosine 0.81 is 0.38 by design, that
 of unrelated ones 2."""
-_READ = 64
+_DENSE = 0.45
+"""The same for the fifth partner of the densest row, below which rows are read for it. Among
+unrelated rows that is hardly seen; of a cluster's it is about 0.3."""
+_READ = 24
 """Rows of a huddle that are read for its middle."""
 _ROUNDS = 2
 _SETTLED = 1024
@@ -68,19 +71,23 @@ def clusters(source: RowSource, name: str, scan: RowScan) -> tuple[FoundCluster,
     least = least_of_cluster(len(scan.norms))
     free = np.isfinite(scan.norms) & (scan.norms > 0)
     pool = _Pool.of(scan.signatures.coordinates, np.flatnonzero(free))
-    for _ in range(_MOST_TRIES):
+    misses = 0
+    while misses < _MOST_MISSES and len(found) < _MAX_CLUSTERS:
         huddle = pool.densest()
-        if huddle is None or len(found) == _MAX_CLUSTERS:
+        if huddle is None:
             break
         centre = _middle(source, name, huddle)
         if centre is None:
+            misses += 1
             pool.leave_out(huddle[:1])
             continue
         cosines = _settled(source, name, scan, centre, free)
         near = (cosines > CLUSTER_COSINE) & free
         free &= ~near
         pool.leave_out(np.append(np.flatnonzero(near), huddle[0]))
-        if near.sum() >= least:
+        if near.sum() < least:
+            misses += 1
+        else:
             found.append(
                 FoundCluster(
                     np.flatnonzero(near),
@@ -134,7 +141,7 @@ class _Pool:
             return None
         reach = np.partition(self._apart, _PARTNERS, axis=1)[:, _PARTNERS]
         best = int(np.argmin(reach))
-        if reach[best] > _HUDDLE:
+        if reach[best] > _DENSE:
             return None
         nearest = np.argsort(self._apart[best], kind="stable")[:_READ]
         nearest = nearest[self._apart[best, nearest] <= _HUDDLE]
