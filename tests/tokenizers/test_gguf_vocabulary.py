@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from embcalc.core.findings import Severity
 from embcalc.core.vocabulary import TextForm, Vocabulary
 from embcalc.errors import TokenizerError
 from embcalc.tokenizers import read_tokenizer
+from embcalc.usecases.check_vocab import CheckOptions, check_vocab
 from tests.tokenizers.folders import folder
 
 gguf = pytest.importorskip("gguf")
@@ -80,3 +82,14 @@ def test_the_error_is_raised_where_the_vocabulary_alone_is_wanted(tmp_path: Path
     written(tmp_path / "m.gguf", tokens=None)
     with pytest.raises(TokenizerError, match="holds no vocabulary"):
         read_vocabulary(folder(tmp_path, {}))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "severity"), [(TEXTS, Severity.NOTE), (None, Severity.ERROR)], ids=["some", "none"]
+)
+def test_a_file_of_a_vocabulary_alone_is_fine(
+    tokens: list[str] | None, severity: Severity, tmp_path: Path
+) -> None:
+    written(tmp_path / "m.gguf", tokens=tokens)
+    report = check_vocab(str(tmp_path / "m.gguf"), CheckOptions(select=("EMB606",)))
+    assert [finding.severity for finding in report.findings] == [severity]

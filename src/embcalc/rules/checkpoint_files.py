@@ -108,7 +108,8 @@ def no_token_table(facts: ModelFacts) -> Iterator[Problem]:
 
     A file without any tensor is an error: whatever wrote it lost the model. Tables under unknown
     names are found by their size where the configuration states vocab_size. Models without a
-    vocabulary (vision, audio) have none: a note.
+    vocabulary (vision, audio) have none, and GGUF files that hold a vocabulary alone are made so:
+    a note.
 
     Fix: save the whole state_dict; see what the file holds with `embcalc inspect FILE`.
 
@@ -121,17 +122,34 @@ def no_token_table(facts: ModelFacts) -> Iterator[Problem]:
         return
     if any(problem.severity is Severity.ERROR for problem in facts.checkpoint_problems):
         return  # the table may lie in what is missing, and EMB601 says so
-    if not facts.tensors:
+    if not facts.tensors and _is_vocabulary_file(facts):
+        yield Problem(
+            "the file holds a vocabulary and no tensors",
+            hint="this is fine for trying a tokenizer; the model is in another file",
+            file=facts.checkpoint_file,
+            severity=Severity.NOTE,
+        )
+    elif not facts.tensors:
         yield Problem(
             "the weights hold no tensors at all",
             hint="save the model again: whatever wrote this file lost it",
             file=facts.checkpoint_file,
             severity=Severity.ERROR,
         )
-        return
+    else:
+        yield _without_table(facts, facts.tensors)
+
+
+def _is_vocabulary_file(facts: ModelFacts) -> bool:
+    """Whether the one file is a GGUF file with tokens, as llama.cpp writes for its tests."""
+    vocabulary = facts.tokenizer.vocabulary
+    return vocabulary is not None and facts.checkpoint_file == vocabulary.file
+
+
+def _without_table(facts: ModelFacts, tensors: int) -> Problem:
     textual = facts.vocab_size is not None or facts.tokenizer.vocabulary is not None
-    yield Problem(
-        f"no token table and no output head among {count(facts.tensors, 'tensor')}",
+    return Problem(
+        f"no token table and no output head among {count(tensors, 'tensor')}",
         hint="is it the whole model? embcalc inspect --tensor NAME takes a table by its name",
         file=facts.checkpoint_file,
         severity=None if textual else Severity.NOTE,
