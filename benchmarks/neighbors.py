@@ -91,6 +91,13 @@ def neighbors(folder: str) -> None:
     find(folder, ids=[1000])
 
 
+def neighbors_centred(folder: str) -> None:
+    """One query, the mean row subtracted from all."""
+    from embcalc.usecases.neighbors import neighbors as find
+
+    find(folder, ids=[1000], center=True)
+
+
 def diff(a: str, b: str) -> None:
     """Two tables."""
     from embcalc.usecases.diff import diff as compare
@@ -101,6 +108,7 @@ def diff(a: str, b: str) -> None:
 CONTENDERS: dict[str, Callable[..., None]] = {
     "read": read,
     "neighbors": neighbors,
+    "neighbors_centred": neighbors_centred,
     "numpy_blocks": numpy_blocks,
     "numpy_whole": numpy_whole,
     "diff": diff,
@@ -159,6 +167,7 @@ def main(rounds: int, rows: int) -> None:
         query = {
             "read once": ["read", base],
             "embcalc neighbors": ["neighbors", base],
+            "embcalc neighbors --center": ["neighbors_centred", base],
             "numpy, 256 rows at a time": ["numpy_blocks", base],
             "numpy, whole table": ["numpy_whole", base],
         }
