@@ -139,10 +139,12 @@ class _Pool:
         """The rows around the one whose partners are nearest, that one first; None for none."""
         if len(self._rows) <= _PARTNERS:
             return None
-        reach = np.partition(self._apart, _PARTNERS, axis=1)[:, _PARTNERS]
-        best = int(np.argmin(reach))
-        if reach[best] > _DENSE:
+        # Each row is its own first partner.
+        dense = np.flatnonzero(np.count_nonzero(self._apart <= _DENSE, axis=1) > _PARTNERS)
+        if not len(dense):
             return None
+        reach = np.partition(self._apart[dense], _PARTNERS, axis=1)[:, _PARTNERS]
+        best = int(dense[np.argmin(reach)])
         nearest = np.argsort(self._apart[best], kind="stable")[:_READ]
         nearest = nearest[self._apart[best, nearest] <= _HUDDLE]
         rows: NDArray[np.int64] = np.append(self._rows[best], self._rows[nearest[nearest != best]])
