@@ -36,8 +36,8 @@ def isolated(text: str) -> str:
 
     One that orders text by its direction would show the number of the next column before an Arabic
     or Hebrew word. The marks around it, first strong isolate and its end, take no column (Unicode
-    Standard Annex 9, 6.3); controls that a text brings along are escaped by `safe`. Programs and
-    files get no marks.
+    Standard Annex 9, 6.3); controls that a text brings along are escaped by `safe`. Where stdout is
+    no terminal there are no marks.
     """
     if text.isascii() or _ISOLATE in text or not sys.stdout.isatty():
         return text

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from embcalc.core.reports.lookup import LookupReport, LookupToken
+from embcalc.core.wording import count
 from embcalc.render.markdown.document import escape, table, token
 from embcalc.render.numbers import decimals
 
@@ -17,7 +18,7 @@ def _lines(report: LookupReport) -> Iterator[str]:
     yield f"## Lookup in {escape(report.tensor)}"
     yield ""
     yield (
-        f"{report.rows:,} rows of {report.width:,} {report.dtype}; ids "
+        f"{count(report.rows, 'row')} of {report.width:,} {report.dtype}; ids "
         f"[B, T] = [{batch}, {length}], vectors [B, T, d] = [{batch}, {length}, {width}]."
     )
     yield ""

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from embcalc.core.reports.neighbors import NeighborsReport
+from embcalc.core.wording import count
 from embcalc.render.markdown.document import escape, table, token
 from embcalc.render.numbers import decimals
 
@@ -20,7 +21,8 @@ def _lines(report: NeighborsReport) -> Iterator[str]:
     ]
     yield f"## Nearest to {' '.join(terms)}"
     yield ""
-    yield f"{escape(report.tensor)}: {report.table_rows:,} rows of {report.width:,} {report.dtype}."
+    size = count(report.table_rows, "row")
+    yield f"{escape(report.tensor)}: {size} of {report.width:,} {report.dtype}."
     yield ""
     rows = [
         (str(item.row), token(item.text, item.shown), decimals(item.score))

@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterator
 
 from embcalc.core.reports.lookup import LookupReport, LookupToken, OneHot
+from embcalc.core.wording import count
 from embcalc.render.layout import (
     WIDTH,
     cell_width,
@@ -34,7 +35,7 @@ def render(report: LookupReport) -> str:
 
 
 def _lines(report: LookupReport) -> Iterator[str]:
-    size = f": {report.rows:,} rows of {report.width:,} {report.dtype}"
+    size = f": {count(report.rows, 'row')} of {report.width:,} {report.dtype}"
     yield clip_middle(safe(report.tensor), WIDTH - len(size)) + size
     if any(sequence.text is not None for sequence in report.sequences):
         yield ""

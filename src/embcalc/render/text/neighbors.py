@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from embcalc.core.reports.neighbors import Neighbor, NeighborsReport, QueryToken
+from embcalc.core.wording import count
 from embcalc.render.layout import WIDTH, clip_middle, safe, table
 from embcalc.render.numbers import decimals
 from embcalc.render.text.notes import folded, note_lines, token_name
@@ -21,7 +22,7 @@ def render(report: NeighborsReport) -> str:
 
 
 def _lines(report: NeighborsReport) -> Iterator[str]:
-    size = f": {report.table_rows:,} rows of {report.width:,} {report.dtype}"
+    size = f": {count(report.table_rows, 'row')} of {report.width:,} {report.dtype}"
     yield clip_middle(safe(report.tensor), WIDTH - len(size)) + size
     centered = ", mean row subtracted" if report.centered else ""
     yield from folded(f"nearest to {expression(report.query)} by {report.metric}{centered}")
