@@ -58,7 +58,8 @@ def cell_width(text: str) -> int:
         return len(text)
     from rich.cells import cell_len
 
-    return cell_len(text)
+    # Not every release of rich knows that the marks take no column.
+    return cell_len(text.replace(_ISOLATE, "").replace(_END, ""))
 
 
 def clip(text: str, width: int) -> str:
