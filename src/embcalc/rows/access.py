@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from embcalc.core.blocks import RowBlock
 from embcalc.core.dtypes import DType
 from embcalc.core.tables import TensorInfo
-from embcalc.rows.kernels import Floats, to_float64
+from embcalc.rows.exact import scaled_rows
+from embcalc.rows.kernels import Floats, kernels_for, row_lengths, to_float64
 
 _GAP = 32
 """Unwanted rows between two wanted ones that are read along rather than skipped."""
@@ -61,3 +62,23 @@ def chosen_numbers(checkpoint: RowSource, name: str, rows: Iterable[int]) -> Flo
     if parts:
         return np.concatenate(parts)
     return np.empty((0, checkpoint.tensors[name].width))
+
+
+def unit_rows(checkpoint: RowSource, name: str, rows: Iterable[int]) -> Floats:
+    """The chosen rows in ascending order at length 1, float64 `[n, width]`; none may be zero."""
+    numbers, _ = scaled_rows(chosen_numbers(checkpoint, name, rows))
+    units: Floats = numbers / row_lengths(numbers)[:, None]
+    return units
+
+
+def row_products(
+    checkpoint: RowSource, name: str, dtype: DType, directions: Floats
+) -> Iterator[tuple[slice, Floats]]:
+    """Multiply all rows with `directions`, `[k, width]`, in one pass.
+
+    Yields:
+        Which rows, and their products `[n, k]`.
+    """
+    dots = kernels_for(dtype).dots(directions)
+    for block in checkpoint.blocks(name):
+        yield slice(block.start, block.start + len(block.values)), dots(block.values)

@@ -102,7 +102,7 @@ def exact_columns(name: _Name) -> int:
     row = np.full((1, width), small)
     row[0, 0] = 256
     stored = row.astype(_scalar(name))
-    found = numkong.from_pointer(stored.ctypes.data, stored.shape, name, owner=stored)
+    found = _seen_by_numkong(stored, name)
     kept = float(np.asarray(numkong.dot(found, found))[0]) - 256.0**2
     together = width - round(kept / small**2)
     return _LONGEST_SLICE if together <= 1 else _ADDITIONS * width // together
@@ -217,9 +217,7 @@ class NumkongKernels:
         def product(values: NDArray[Any]) -> Floats:
             import numkong
 
-            view = self._view(values)
-            if packed.name != self._name:
-                view = numkong.astype(view, packed.name)
+            view = self._view(values, packed.name)
             raw = np.asarray(numkong.dots_packed(view, packed.matrix)).astype(np.float64)
             with np.errstate(over="ignore", invalid="ignore"):
                 return packed.joined(raw)
@@ -232,24 +230,22 @@ class NumkongKernels:
 
         name = _WIDER.get(self._name, self._name)
         stored = np.ascontiguousarray(directions.astype(_scalar(name)))
-        matrix = numkong.dots_pack(
-            numkong.from_pointer(stored.ctypes.data, stored.shape, name, owner=stored), dtype=name
-        )
+        matrix = numkong.dots_pack(_seen_by_numkong(stored, name), dtype=name)
+        return lambda values: np.asarray(numkong.dots_packed(self._view(values, name), matrix))
 
-        def product(values: NDArray[Any]) -> NDArray[Any]:
-            view = self._view(values)
-            if name != self._name:
-                view = numkong.astype(view, name)
-            return np.asarray(numkong.dots_packed(view, matrix))
-
-        return product
-
-    def _view(self, values: NDArray[Any]) -> Any:  # noqa: ANN401 - numkong's has no public type
-        """Stored values as numkong's."""
+    def _view(self, values: NDArray[Any], name: _Name) -> Any:  # noqa: ANN401 - as below
+        """Stored values as numkong's, made wider where another type is asked for."""
         import numkong
 
-        stored = np.ascontiguousarray(_aligned(values))
-        return numkong.from_pointer(stored.ctypes.data, stored.shape, self._name, owner=stored)
+        view = _seen_by_numkong(np.ascontiguousarray(_aligned(values)), self._name)
+        return view if name == self._name else numkong.astype(view, name)
+
+
+def _seen_by_numkong(stored: NDArray[Any], name: _Name) -> Any:  # noqa: ANN401 - no public type
+    """A contiguous array as numkong's, of the type it calls `name`."""
+    import numkong
+
+    return numkong.from_pointer(stored.ctypes.data, stored.shape, name, owner=stored)
 
 
 def _aligned(values: NDArray[Any]) -> NDArray[Any]:
@@ -302,9 +298,8 @@ def _pack(directions: Floats, name: _Name, *, halves: Literal[1, 2]) -> _Packed:
     lost = unit - high.astype(np.float64)
     rows = [high] if halves == 1 else [high, (lost * 256).astype(scalar)]
     stored = np.ascontiguousarray(np.concatenate(rows))
-    view = numkong.from_pointer(stored.ctypes.data, stored.shape, name, owner=stored)
     return _Packed(
-        numkong.dots_pack(view, dtype=name),
+        numkong.dots_pack(_seen_by_numkong(stored, name), dtype=name),
         name,
         np.concatenate([scale[:, 0], scale[:, 0] / 256][:halves]),
         len(directions),

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from embcalc.rows.access import RowSource, chosen_numbers
+from embcalc.rows.access import RowSource, row_products, unit_rows
 from embcalc.rows.crowds import close_pairs
 from embcalc.rows.fingerprints import alike
-from embcalc.rows.kernels import Floats, kernels_for, row_lengths
 from embcalc.rows.scan import RowScan
-from embcalc.rows.signatures import Signatures
+from embcalc.rows.signatures import COORDINATES, Signatures
 
 NEAR_COSINE = 0.9999
 _LIKELY = 0.06
@@ -87,16 +86,13 @@ def _blind(coordinates: Coordinates) -> bool:
 
 def _all_columns(source: RowSource, name: str, scan: RowScan) -> Coordinates:
     """Coordinates `[rows, 24]` as those of signatures, from one more pass over whole rows."""
-    width = source.tensors[name].width
     random = np.random.default_rng(0x5EED)
-    directions = random.standard_normal((24, width))
-    dots = kernels_for(scan.dtype).dots(directions)
+    directions = random.standard_normal((COORDINATES, source.tensors[name].width))
     coordinates = np.zeros((len(scan.norms), len(directions)), dtype=np.float32)
     lengths = np.where((scan.norms > 0) & np.isfinite(scan.norms), scan.norms, np.inf)
-    for block in source.blocks(name):
-        here = slice(block.start, block.start + len(block.values))
+    for here, products in row_products(source, name, scan.dtype, directions):
         with np.errstate(over="ignore", invalid="ignore"):
-            unit = dots(block.values) / lengths[here, None]
+            unit = products / lengths[here, None]
         coordinates[here] = np.where(np.isfinite(unit), unit, 0)
     return coordinates
 
@@ -145,16 +141,10 @@ def _verified(
     for start in range(0, len(pairs), step):
         batch = np.array(pairs[start : start + step], dtype=np.int64)
         rows, places = np.unique(batch, return_inverse=True)
-        unit = _unit(chosen_numbers(source, name, rows.tolist()))
+        unit = unit_rows(source, name, rows.tolist())
         first, second = unit[places.reshape(-1, 2)[:, 0]], unit[places.reshape(-1, 2)[:, 1]]
         near = np.einsum("ij,ij->i", first, second) > NEAR_COSINE
         yield from map(tuple, batch[near].tolist())
-
-
-def _unit(numbers: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        unit: Floats = numbers / row_lengths(numbers)[:, None]
-    return unit
 
 
 class _Chains:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from embcalc.rows.access import RowSource, chosen_numbers
-from embcalc.rows.exact import scaled_rows
-from embcalc.rows.kernels import Floats, kernels_for, row_lengths
+from embcalc.rows.access import RowSource, row_products, unit_rows
+from embcalc.rows.kernels import Floats
 from embcalc.rows.scan import RowScan
 
 CLUSTER_COSINE = 0.9
@@ -107,16 +106,9 @@ def _settled(
         near = np.flatnonzero((cosines > CLUSTER_COSINE) & free)
         if not len(near):
             return cosines
-        units = _units(source, name, near[:: -(-len(near) // _SETTLED)])
+        units = unit_rows(source, name, near[:: -(-len(near) // _SETTLED)].tolist())
         centre = units.mean(axis=0)
     return cosines_to(source, name, scan, centre)
-
-
-def _units(source: RowSource, name: str, rows: NDArray[np.int64]) -> Floats:
-    """Rows of length 1."""
-    numbers, _ = scaled_rows(chosen_numbers(source, name, rows.tolist()))
-    units: Floats = numbers / row_lengths(numbers)[:, None]
-    return units
 
 
 class _Pool:
@@ -158,7 +150,7 @@ class _Pool:
 
 def _middle(source: RowSource, name: str, huddle: NDArray[np.int64]) -> Floats | None:
     """The mean of the rows that point one way among some; None where too few do."""
-    units = _units(source, name, huddle)
+    units = unit_rows(source, name, huddle.tolist())
     near = units @ units.T > _PAIR_COSINE
     best = int(np.argmax(np.count_nonzero(near, axis=1)))
     if np.count_nonzero(near[best]) <= _PARTNERS:
@@ -169,10 +161,10 @@ def _middle(source: RowSource, name: str, huddle: NDArray[np.int64]) -> Floats |
 
 def cosines_to(source: RowSource, name: str, scan: RowScan, direction: Floats) -> Floats:
     """Cosine of every row to a direction `[width]`, in one more pass; NaN for ill rows."""
-    dots = kernels_for(scan.dtype).dots(direction[None] / np.linalg.norm(direction))
+    unit = direction[None] / np.linalg.norm(direction)
     products = np.zeros(len(scan.norms))
-    for block in source.blocks(name):
-        products[block.start : block.start + len(block.values)] = dots(block.values)[:, 0]
+    for here, found in row_products(source, name, scan.dtype, unit):
+        products[here] = found[:, 0]
     return cosines(products, scan.norms)
 
 

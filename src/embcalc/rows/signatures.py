@@ -18,6 +18,8 @@ _COLUMNS = 128
 _RUNS = 4
 _BANDS = 3
 _PER_BAND = 8
+COORDINATES = _BANDS * _PER_BAND
+"""Directions that a row is multiplied with."""
 _AT_ONCE = 1024
 """Rows that are signed at once."""
 _CELL = 0.5
@@ -64,10 +66,10 @@ class SignatureMaker:
         self._spread = _spread(width)
         runs, _, run = self._spread
         random = np.random.default_rng(0x5EED)
-        directions = random.standard_normal((_BANDS * _PER_BAND, runs * run))
-        self._offsets = random.random(_BANDS * _PER_BAND).astype(np.float32)
+        directions = random.standard_normal((COORDINATES, runs * run))
+        self._offsets = random.random(COORDINATES).astype(np.float32)
         self._sketch = kernels.sketch(directions * (width / (runs * run)) ** 0.5)
-        self._coordinates = np.zeros((rows, _BANDS * _PER_BAND), dtype=np.float32)
+        self._coordinates = np.zeros((rows, COORDINATES), dtype=np.float32)
         self._bands = np.zeros((rows, _BANDS), dtype=np.uint64)
 
     @classmethod
