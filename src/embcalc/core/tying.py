@@ -62,7 +62,7 @@ class Tying:
 
 
 def expects_head(
-    architectures: Sequence[str], tables: int, tensors: int, *, told: bool = False
+    architectures: Sequence[str], tables: int, tensors: int, config: ModelConfig | None = None
 ) -> bool | None:
     """Say whether a model computes logits over its vocabulary, as far as can be told.
 
@@ -70,7 +70,7 @@ def expects_head(
         architectures: class names of the config (`BertModel`, `LlamaForCausalLM`).
         tables: number of embedding tables found.
         tensors: number of all tensors.
-        told: whether the config says how table and head are tied: that outweighs the numbers.
+        config: where it says how table and head are tied, that outweighs the numbers.
 
     Returns:
         None when nothing says so. A file of nothing but tables has no head.
@@ -81,6 +81,7 @@ def expects_head(
         return True
     if any(name.endswith(_HEADLESS) for name in architectures):
         return False
+    told = config is not None and config.tells_tying
     return False if 0 < tensors == tables and not told else None
 
 

@@ -85,8 +85,7 @@ def _why_none(tables: Iterable[EmbeddingTable], *, rows: bool) -> str:
 def _has_head(facts: ModelFacts, checkpoint: Checkpoint) -> bool | None:
     names = facts.document.get("architectures")
     architectures = tuple(map(str, names)) if isinstance(names, list) else ()
-    told = facts.config is not None and facts.config.tells_tying
-    return expects_head(architectures, len(facts.tables), len(checkpoint.tensors), told=told)
+    return expects_head(architectures, len(facts.tables), len(checkpoint.tensors), facts.config)
 
 
 @dataclass(slots=True)

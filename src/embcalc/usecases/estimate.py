@@ -157,7 +157,7 @@ def _of_checkpoint(
             config.architectures if config else (),
             len(tables),
             len(checkpoint.tensors),
-            told=config is not None and config.tells_tying,
+            config,
         ),
     )
     return layer_of_checkpoint(tables, checkpoint.tensors, tying, config, model)

@@ -105,9 +105,8 @@ class Model:
         """Whether logits are computed; None where nothing says so, or what says so is broken."""
         if self.config_absent is not None:
             return None
-        told = self.config is not None and self.config.tells_tying
         tables, tensors = len(self.tables), len(self.checkpoint.tensors)
-        return expects_head(self.architectures, tables, tensors, told=told)
+        return expects_head(self.architectures, tables, tensors, self.config)
 
     def token_table(self) -> EmbeddingTable:
         """The table that turns ids into vectors; the head where only that is stored.
